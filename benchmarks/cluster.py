@@ -28,7 +28,7 @@ from lapwing.blocks import _dask
 from lapwing.graphs import KNN
 
 CLUSTERS, N_COMPONENTS = 50, 16
-RESULTS = ("fold_block", "merge_results")
+RESULTS = ("result_of_block", "joined_results")
 PASSES = ("head", "moments", "search", "take")  # in the order in which a fit makes them
 
 
@@ -85,7 +85,7 @@ class Watch:
         seconds = time.perf_counter() - start
         sent, received, after = logs(self.client)
         copies = len(sizes(received, "loads"))  # dask does not know the size of these
-        parts = sizes(sent, "fold_block") or sizes(sent, "merge_results")
+        parts = sizes(sent, "result_of_block") or sizes(sent, "joined_results")
         self.passes[PASSES[len(self.passes)]] = {
             "seconds": round(seconds, 3),
             "tasks": after - tasks,
@@ -139,7 +139,7 @@ def compared(args: argparse.Namespace, found: dict[str, Any]) -> list[tuple[str,
     """What the method should move, and what was moved."""
     d, q, k, size = args.features, args.queries, args.neighbors, np.dtype(np.float32).itemsize
     moments, search, take = (found["passes"][name] for name in PASSES[1:])
-    sums, nearest = 2 * d * d * 8 + q * d * size / args.blocks, q * k * 16
+    sums, nearest = 2 * d * d * 8 + q * d * size / args.blocks, q * k * 24
     return [
         ("moments, result of a block (of all, with 1 worker)", sums, moments["part"]),
         ("search, queries to a worker", q * d * size, search["shared"]),

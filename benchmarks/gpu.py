@@ -19,13 +19,14 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from lapwing.rows import Rows
 from scipy.linalg import subspace_angles
 
 import lapwing
-from lapwing import LPP, MMC, NPE, OLPP, KernelLPP, LaplacianScore
+from lapwing import LPP, MMC, NPE, OLPP, KernelLPP, LaplacianScore, device_search
+from lapwing.data import Data
+from lapwing.device import TorchData, on_first_device
 from lapwing.graphs import KNN, Repulsion
-from lapwing.neighbors import DeviceRows, Nearest, Search, find
+from lapwing.neighbors import Request, choose, search
 
 try:
     import torch
@@ -95,8 +96,16 @@ def seconds(run, repeat=3):
 
 
 def edges(X, k, metric="euclidean"):
-    found = find(DeviceRows(X) if torch.is_tensor(X) else Rows(X), Search(k, metric))
-    return found.cols.reshape(-1, k), found.distances.reshape(-1, k)
+    _, cols, d = (TorchData if torch.is_tensor(X) else Data)(X).nearest(Request(k, metric))
+    return cols.reshape(-1, k), d.reshape(-1, k)
+
+
+def doubtful(X, k):
+    """How many queries the screen leaves in doubt."""
+    data, everyone = TorchData(X), np.arange(len(X))
+    cols, beyond = data.candidates(everyone, everyone, k + 5)
+    near = choose(cols, data.distances(everyone, cols), k)[1]
+    return int((beyond <= near[:, -1] * (1 + 2e-9)).sum())
 
 
 def agree(name, X, k, metric="euclidean", **fields):
@@ -135,17 +144,14 @@ def part_data(args):
         X = np.load(path).astype(np.float32)
         guarded(agree, path.stem, X, 10)
         T = torch.from_numpy(X).cuda()
-        finder = DeviceRows(T).finder
-        own = torch.arange(len(X), device="cuda")
-        took = seconds(lambda finder=finder, T=T, own=own: finder.nearest(T, own, 10))
-        say(part="data", data=path.stem, n=len(X), d=X.shape[1], seconds=took, doubtful=finder.doubtful / 4)
+        say(part="data", data=path.stem, n=len(X), d=X.shape[1], seconds=searching(T, 10, 3), doubtful=doubtful(T, 10))
 
 
 def part_exact(args):
     """1,000,000 rows: the neighbours of some of them by float64 differences with all, beside what the search finds."""
     for d, k in ((256, 10), (768, 5)):
         X = rows(1_000_000, d)
-        found, _ = DeviceRows(X).finder.nearest(X, torch.arange(len(X), device="cuda"), k)
+        found = TorchData(X).nearest(Request(k), on_device=True)[1].reshape(-1, k)
         some = torch.randint(0, len(X), (200,), generator=torch.Generator().manual_seed(0))
         differ = 0
         for row in some.tolist():
@@ -159,30 +165,29 @@ def part_numpy(args):
     """NumPy rows: KNN(10, search="torch") beside the search on the CPU's cores."""
     X = rows(100_000, 128).cpu().numpy()
     found, times = {}, {}
-    for search in ("torch", "torch", None):  # the first compiles
+    for by in ("torch", "torch", None):  # the first compiles
         start = time.perf_counter()
-        found[search] = find(Rows(X), Search(10, search=search)).cols
-        times[search] = time.perf_counter() - start
+        found[by] = Data(X).nearest(Request(10, search=by))[1]
+        times[by] = time.perf_counter() - start
     say(part="numpy", n=len(X), d=X.shape[1], device=times["torch"], cpu=times[None], cores=os.cpu_count(),
         same=bool((found["torch"] == found[None]).all()))  # fmt: skip
 
 
 def part_tiles(args):
     """Which tiles the kernels run fastest with; the fastest are used by the parts behind."""
-    from lapwing.neighbors import _triton as kernels
-
+    kernels = device_search
     n, q, steps = 1 << 19, 1 << 13, 64
     best = {}
     for d in (256, 768):
         Y = rows(n, d, "noise").half()
         H = torch.zeros(n, device="cuda")
         for kind in ("resident", "looped") if d <= 256 else ("looped",):
-            kernels.RESIDENT = 256 if kind == "resident" else 0
+            kernels.RESIDENT_COLUMNS = 256 if kind == "resident" else 0
             for BM, BN, warps, stages, BK in CONFIGURATIONS[kind]:
                 kernels.TILES[kind] = {"BM": BM, "BN": BN, "num_warps": warps, "num_stages": stages, "BK": BK}
                 try:
                     out = torch.empty((q, n // steps), device="cuda")
-                    took = seconds(lambda Y=Y, H=H, out=out: kernels.minima(Y[:q], Y, H, out, steps), 2)
+                    took = seconds(lambda Y=Y, H=H, out=out: kernels.group_minima(Y[:q], Y, H, out, steps), 2)
                 except Exception as error:
                     print(kind, d, kernels.TILES[kind], type(error).__name__, str(error)[:80], flush=True)
                     continue
@@ -194,25 +199,20 @@ def part_tiles(args):
         say(part="best tiles", kind=kind, d=d, tflops=speed, **tiles)
     kernels.TILES["resident"] = best["resident", 256][1]
     kernels.TILES["looped"] = best["looped", 768][1]
-    kernels.RESIDENT = 256
+    kernels.RESIDENT_COLUMNS = 256
     if best["looped", 256][0] > 1.05 * best["resident", 256][0]:
-        kernels.RESIDENT, kernels.TILES["looped"] = 128, best["looped", 256][1]
+        kernels.RESIDENT_COLUMNS, kernels.TILES["looped"] = 128, best["looped", 256][1]
 
 
 def part_groups(args):
     """How large the groups of columns should be."""
-    from lapwing.neighbors import _device
-
-    before = _device.GROUP
+    before = device_search.GROUP_ROWS
     for n, d in ((100_000, 256), (1_000_000, 256)):
         X = rows(n, d)
-        own = torch.arange(n, device="cuda")
         for steps in (16, 32, 64, 128):
-            _device.GROUP = ((1 << 62, steps),)
-            finder = _device.Finder(X)
-            took = seconds(lambda finder=finder, X=X, own=own: finder.nearest(X, own, 10), 1)
-            say(part="groups", n=n, d=d, group=steps, seconds=took, doubtful=finder.doubtful / 2)
-    _device.GROUP = before
+            device_search.GROUP_ROWS = ((1 << 62, steps),)
+            say(part="groups", n=n, d=d, group=steps, seconds=searching(X, 10, 1), doubtful=doubtful(X, 10))
+    device_search.GROUP_ROWS = before
 
 
 def fitted(n, d, kind="mixed", k=None, repeat=2):
@@ -223,16 +223,14 @@ def fitted(n, d, kind="mixed", k=None, repeat=2):
     held = torch.cuda.memory_allocated()
     took = seconds(lambda: model.fit(X), repeat)
     peak = torch.cuda.max_memory_allocated() - held
-    finder = DeviceRows(X).finder
-    finder.nearest(X, torch.arange(n, device="cuda"), k or 5)
     say(part="search", n=n, d=d, data=kind, model=repr(model), fit=took, search=searching(X, k or 5, repeat),
-        memory_gb=peak / 1e9, doubtful=finder.doubtful)  # fmt: skip
+        memory_gb=peak / 1e9, doubtful=doubtful(X, k or 5))  # fmt: skip
     return model, X
 
 
 def searching(X, k, repeat):
     """The seconds of the search alone."""
-    return seconds(lambda: DeviceRows(X).finder.nearest(X, torch.arange(len(X), device="cuda"), k), repeat)
+    return seconds(lambda: TorchData(X).nearest(Request(k), on_device=True), repeat)
 
 
 def part_search(args):
@@ -297,11 +295,10 @@ def part_transform(args):
 def part_blocks(args):
     """A block of a dask array, as a worker searches it: NumPy rows, 20,000 queries."""
     block = rows(1_000_000, 256).cpu().numpy()
-    own = np.arange(0, len(block), 50)
-    search = Search(5, queries=len(own), search="torch")
+    own, everyone, request = np.arange(0, len(block), 50), np.arange(len(block)), Request(5, search="torch")
 
     def searched():
-        return Nearest(search, block[own], own).update(block, 0)
+        return search(on_first_device(Data(block), request), request, own, everyone)
 
     say(part="blocks", n=len(block), d=256, queries=len(own), seconds=seconds(searched, 2))
 

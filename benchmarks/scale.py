@@ -24,6 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from sklearn import config_context
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 D, CLASSES, BLOCK, QUERIES = 64, 20, 100_000, 20_000
@@ -73,13 +74,13 @@ def graph_of(what: str):
 
 def fit(path: str, what: str, kind: str) -> None:
     """One fit, in this process; prints its time and the most memory that was resident."""
-    from lapwing.blocks._arrays import ArrayBlocks
-
     from lapwing import LPP, MMC
+    from lapwing.blocks import as_blocks
 
     X = opened(Path(path), kind)
     if kind == "npy" and what != "exact":
-        X = ArrayBlocks(X)  # in blocks whatever the size
+        with config_context(working_memory=0):
+            X = as_blocks(X)  # in blocks whatever the size
     start = time.perf_counter()
     if what == "MMC":
         n = X.shape[0]
@@ -186,14 +187,14 @@ def accuracy() -> list[dict]:
 
 
 def against_exact(name: str, X: np.ndarray, X_new: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> list[dict]:
-    from lapwing.rows import Rows
     from sampling import objective
     from sklearn.neighbors import KNeighborsClassifier
 
     from lapwing import LPP, sampling_error
+    from lapwing.data import as_data
     from lapwing.graphs import KNN
 
-    sample = Rows(X)
+    sample = as_data(X)
     exact = LPP(16, graph=KNN(5, symmetry="mean")).fit(sample)
     W = KNN(5, symmetry="mean").adjacency(sample)  # searched once
     found = []
@@ -229,8 +230,9 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
     """Operations per second of one core: for the sums of products in the first pass, and for the search in the second."""
     from threadpoolctl import threadpool_limits
 
-    from lapwing.maps import Moments
-    from lapwing.neighbors import Nearest, Search
+    from lapwing.data import as_data
+    from lapwing.neighbors import Request, search
+    from lapwing.summary import ClassSums
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, d), dtype=np.float32) * np.geomspace(1, 0.1, d, dtype=np.float32)
@@ -244,9 +246,9 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
         return min(seconds)
 
     with threadpool_limits(1):
-        moments = best(lambda: Moments(X[:1000].mean(axis=0, dtype=np.float64), 0).add(X, None))
-        search = best(lambda: Nearest(Search(5), X[:q], np.arange(q)).update(X, 0))
-    return {"moments": 2 * n_rows * d * d / moments, "search": 2 * q * n_rows * d / search}
+        moments = best(lambda: ClassSums.none(d, False, X.dtype).add(X, None, None))
+        found = best(lambda: search(as_data(X), Request(6), np.arange(q), np.arange(n_rows)))
+    return {"moments": 2 * n_rows * d * d / moments, "search": 2 * q * n_rows * d / found}
 
 
 def extrapolated(
@@ -265,7 +267,7 @@ def extrapolated(
     """
     rate, blocks, network, tasks_a_second = rates(d), n / rows_of_a_block, 1e9, 1e3
     flops = {"moments": 2 * n * d * d, "search": 2 * q * n * d}
-    sums, nearest, queries = 2 * d * d * 8, q * k * 16, q * d * 4
+    sums, nearest, queries = 2 * d * d * 8, q * k * 24, q * d * 4
     moved = blocks * 4 / 3 * (sums + nearest) + workers * queries + q * d * 4 + q * k * d * 4
     tasks = 3 * blocks + 2 * blocks / 3
     seconds = {

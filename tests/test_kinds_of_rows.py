@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from lapwing.blocks import BlockData, Blocks
 from lapwing.data import Data, SparseData
+from lapwing.neighbors import Request
 from lapwing.operators import Structured
 from lapwing.summary import ClassSums
-from lapwing.testing import check_data
+from lapwing.testing import SHAPES, check_data
 
 KINDS = {
     "dense": Data,
@@ -69,3 +71,53 @@ def test_sums_over_classes(by_class):
         uneven = Structured(summary.n, diag=np.arange(1.0, 5.0))
         with pytest.raises(ValueError, match="classes weigh differently"):
             summary.form(uneven, about)
+
+
+class InParts(Blocks):
+    """An array in blocks of a few rows."""
+
+    def __init__(self, X):
+        self._X, self.shape, self.dtype = X, X.shape, X.dtype
+        self.is_sparse = sparse.issparse(X)
+
+    def _read(self):
+        return (self._X[start : start + 7] for start in range(0, self.shape[0], 7))
+
+
+ALL_ROWS = [Request(3), Request(3, "cosine"), Request(2, among="same_class")]
+
+
+def in_blocks(X, y):
+    """Rows in blocks whose neighbours are all asked for, so that all are held."""
+    return BlockData(InParts(X), y, requests=ALL_ROWS).with_neighbors(ALL_ROWS)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_blocks_are_held_where_all_rows_are_asked_for(kind, monkeypatch):
+    monkeypatch.delitem(SHAPES, "wide")  # a summary has the products of columns alone
+    check_data(lambda X, y: in_blocks(kind(X), y))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_that_are_not_held_are_summed_up(kind):
+    """Sums over all samples, and the neighbours of a few, are those of rows in memory."""
+    rng = np.random.RandomState(0)
+    X, y = rng.standard_normal((60, 5)) * np.arange(1, 6) + 1e4, rng.randint(-1, 3, 60)
+    request, scale, data = Request(3, queries=6), 1.0 + np.arange(5), Data(X, y)
+    rows = BlockData(InParts(kind(X)), y, requests=[request])
+    np.testing.assert_allclose(rows.deviations(), data.deviations(), rtol=1e-9)
+    np.testing.assert_array_equal(rows.class_sizes, data.class_sizes)
+    found, data = rows.divided(scale).with_neighbors([request]), data.divided(scale)
+    assert found.n < data.n
+    about = data.mean() + 0.3
+    np.testing.assert_allclose(found.mean(), data.mean(), rtol=1e-13)
+    np.testing.assert_allclose(found.gram(about), data.gram(about), rtol=1e-9)
+    weights = np.array([3.0, 1.0, 2.0, 0.5])  # of the classes, and of unknown labels
+    forms = [own.form(Structured(own.n, diag=weights[own.classes]), about) for own in (found, data)]
+    np.testing.assert_allclose(*forms, rtol=1e-9)
+    (i, j, d), (own, other, expected) = found.nearest(request), data.nearest(request)
+    np.testing.assert_allclose(found.X[i], data.X[own], rtol=1e-12)
+    np.testing.assert_allclose(found.X[j], data.X[other], rtol=1e-12)
+    np.testing.assert_allclose(d, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="no neighbours"):
+        found.nearest(Request(4, queries=6))

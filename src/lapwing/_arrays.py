@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -24,3 +25,10 @@ def is_foreign(X: Any) -> bool:
 def spread_rows(n: int, most: int) -> np.ndarray:
     """At most so many row numbers, evenly spaced."""
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)
+
+
+def memory_map(array: Any) -> mmap | None:
+    """The memory map behind an array; None where there is none, as behind a copy of one, whose class is the same."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array if isinstance(array, mmap) else None

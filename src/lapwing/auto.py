@@ -120,8 +120,9 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
     signed = graph.signed()
     pull = [leaf for coefficient, leaf in signed if coefficient > 0]
     reading = [bool(leaf.reads_labels) for leaf in pull]
-    own = graph.requests()
+    own = [request for _, leaf in signed for request in leaf.requests()]
     requests = own if penalty is None else own + penalty.requests()
+    beside = {place for _, leaf in signed for place in leaf.beside_columns}
     alone, repels = bool(reading) and all(reading), any(coefficient < 0 for coefficient, _ in signed)
     is_sum = sum(not leaf.counts_pairs for leaf in pull) > 1
     return GraphFacts(
@@ -136,7 +137,7 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
         is_euclidean=all(r.metric in ("euclidean", "l2", "sqeuclidean") for r in requests),
         is_sampled=any(r.queries is not None and r.is_sampled(n) for r in own),
         requests=requests,
-        beside=[*graph.beside_columns, *(() if penalty is None else penalty.beside_columns)],
+        beside=sorted(beside if penalty is None else beside.union(penalty.beside_columns)),
     )
 
 

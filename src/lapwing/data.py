@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, Array, row_blocks
+from ._arrays import BLOCK_BYTES, Array, memory_map, row_blocks
 from ._labels import class_codes
 from ._validation import check_rows, reword_text_error
 from .neighbors import Edges, Request, bound, find
@@ -56,8 +56,8 @@ def validated(
     arrays = [X] if fitting else [X, *vars(estimator).values()]
     foreign = any(hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray | np.generic) for a in arrays)
     kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
-    if isinstance(X, np.memmap) or (sparse.issparse(X) and getattr(getattr(X, "data", None), "base", None) is not None):
-        kind = kind or "blocks"  # X may be on disk
+    if isinstance(X, np.memmap) or sparse.issparse(X):
+        kind = "blocks" if memory_map(getattr(X, "data", None) if sparse.issparse(X) else X) else kind
     if kind:
         data = import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
         if data is not None:
@@ -181,10 +181,10 @@ class Data:
     """
 
     own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
-    exact_rows = (
-        0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
-    )
+    # Up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere.
+    exact_rows = 0
     is_sparse, is_foreign = False, False  # whether X is sparse, or came as an array of another library
+    knows_gram = False  # whether products of columns cost little, as those of tensors and of sums do
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
@@ -217,10 +217,6 @@ class Data:
 
     # ---- sums over the rows
 
-    def total(self, values: np.ndarray) -> float:
-        """The sum of values over the samples."""
-        return float(values.sum() if self.weights is None else values @ self.weights)
-
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
         """Some rows and columns less ``about``, as a dense array in float64."""
         return np.subtract(self.X[rows, columns], about[columns], dtype=np.float64)
@@ -244,14 +240,6 @@ class Data:
         if degrees is None:
             self._mean = mean
         return mean
-
-    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-        """The sum of squares of each column about a point, each sample weighed by its degree."""
-        w, found = degrees if self.weights is None else degrees * self.weights, np.zeros(self.d)
-        for start in range(0, self.n, self._step):
-            rows = slice(start, start + self._step)
-            found += w[rows] @ np.square(self._part(rows, ALL, about))
-        return found
 
     def deviations(self, few: bool = False) -> np.ndarray:
         """The standard deviations of the columns, exactly 0 for constant ones. ``few`` evenly spaced rows show enough of many."""
@@ -302,13 +290,6 @@ class Data:
             self._gram = total
         return total
 
-    def weighted_sums(self, C: np.ndarray, about: np.ndarray) -> np.ndarray:
-        """``(X - about)ᵀ C``: combinations of rows, in columns."""
-        found = np.empty((self.d, C.shape[1]))
-        for columns in row_blocks(self.d, self.n):
-            found[columns] = self._part(ALL, columns, about).T @ C
-        return found
-
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Data:
         """The rows in the coordinates N, as a Data."""
         found = np.empty((self.n, N.shape[1]), dtype=self.X.dtype)
@@ -349,8 +330,13 @@ class Data:
         return (total + total.T) / 2
 
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
-        """The diagonal of :meth:`form`."""
-        M, found = M if self.weights is None else M.repeated(self.weights), np.empty(self.d)
+        """The diagonal of :meth:`form`. Where M is diagonal, these are weighted sums of the squares of each column."""
+        M, found = M if self.weights is None else M.repeated(self.weights), np.zeros(self.d)
+        if M.is_diagonal:
+            for start in range(0, self.n if M.diag is not None else 0, self._step):
+                rows = slice(start, start + self._step)
+                found += M.diag[rows] @ np.square(self._part(rows, ALL, about))
+            return found
         for columns in row_blocks(self.d, self.n):
             part = self._part(ALL, columns, about)
             found[columns] = np.einsum("ij,ij->j", part, M @ part)
@@ -367,13 +353,13 @@ class Data:
             if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
                 Q[i] = rest / length
         Q = Q.T
-        if not self.is_wide and (self._gram is not None or self.is_foreign):
+        if not self.is_wide and (self._gram is not None or self.knows_gram):
             G = self.gram(self.mean())
             return np.einsum("ij,ij->j", Q, G @ Q) / np.trace(G)
-        if self.is_sparse:
-            roots = 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
-            total = self.spread(self.mean(), np.ones(self.n)).sum()
-            return np.square(roots * (self.centred(self.mean()) @ Q)).sum(axis=0) / total
+        if isinstance(self, SparseData):
+            w = np.ones(self.n) if self.weights is None else self.weights
+            along = np.square(np.sqrt(w)[:, None] * (self.centred(self.mean()) @ Q)).sum(axis=0)
+            return along / self._spread(self.mean(), w).sum()
         mean, along, total = self.mean(), np.zeros(Q.shape[1]), 0.0
         for start in range(0, self.n, self._step):
             rows = slice(start, start + self._step)
@@ -393,11 +379,6 @@ class Data:
             rmatmat=lambda U: sum(self._part(rows, ALL, about).T @ U[rows] for rows in slices),
             dtype=np.float64,
         )
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether all rows are equal."""
-        return not np.ptp(self.X, axis=0).any()
 
     # ---- neighbours
 
@@ -422,7 +403,7 @@ class Data:
             edges = find(data, request)
             self._found[key] = request, edges if data is self else tuple(map(data.host, edges))
         edges = self._found[key][1]
-        return edges if on_device else tuple(map(self.host, edges))  # type: ignore[return-value]
+        return edges if on_device else tuple(map(self.host, edges))
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
@@ -458,11 +439,11 @@ class Data:
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
-        found = self.paired_distances(np.repeat(rows, cols.shape[1]), cols.ravel()).reshape(cols.shape)
+        found = self._paired_distances(np.repeat(rows, cols.shape[1]), cols.ravel()).reshape(cols.shape)
         found[cols == rows[:, None]] = np.inf
         return found
 
-    def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The distances of pairs of rows, by differences in float64."""
         found, step = np.empty(i.size), max(1, PAIR_BYTES // (8 * max(1, self.d)))
         for start in range(0, i.size, step):
@@ -484,7 +465,7 @@ class Data:
         keys = products[rows[order]]
         starts = np.append(True, keys[1:] != keys[:-1])
         again = np.flatnonzero(~starts)
-        starts[again] = self.paired_distances(rows[order[again]], rows[order[again - 1]]) > 0
+        starts[again] = self._paired_distances(rows[order[again]], rows[order[again - 1]]) > 0
         groups = np.empty(rows.size, np.intp)
         groups[order] = np.cumsum(starts) - 1
         return None if starts.all() else groups
@@ -516,28 +497,9 @@ class Data:
         return squared_lengths(self.X)
 
     @cached_property
-    def squares_about_mean(self) -> np.ndarray:
-        """The squared distances of the rows from their mean."""
-        mean, found = self.mean(), np.empty(self.n)
-        for start in range(0, self.n, self._step):
-            rows = slice(start, start + self._step)
-            part = self._part(rows, ALL, mean)
-            found[rows] = np.einsum("ij,ij->i", part, part)
-        return found
-
-    @cached_property
     def unit(self) -> Data:
         """The rows, scaled to unit length; zero rows stay zero."""
         return type(self)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
-
-    def require_nonzero_rows(self, why: str) -> None:
-        """Raise where a row is zero, for which ``why`` is undefined."""
-        zero = np.flatnonzero(self.squares == 0)
-        if zero.size:
-            raise ValueError(
-                f"{why} is undefined for zero vectors, and X has {zero.size} (the first is row {zero[0]}); "
-                "remove those rows or use another metric and weights"
-            )
 
     def stacked(self, X: Array) -> Data:
         """The rows, and then those of X."""
@@ -625,16 +587,8 @@ class SparseData(Data):
             self._mean = mean
         return mean
 
-    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-        X, w = self.X, degrees if self.weights is None else degrees * self.weights
-        each = np.repeat(w, np.diff(X.indptr))
-        stored = np.bincount(X.indices, each * (X.data - about[X.indices]) ** 2, minlength=self.d)
-        zeros = w.sum() - np.bincount(X.indices, each, minlength=self.d)
-        zeros[self._full[0]] = 0.0
-        return stored + np.maximum(zeros, 0.0) * about**2
-
     def deviations(self, few: bool = False) -> np.ndarray:
-        return np.sqrt(self.spread(self.mean(), np.ones(self.n)) / self.size)
+        return np.sqrt(self._spread(self.mean(), np.ones(self.n) if self.weights is None else self.weights) / self.size)
 
     def divided(self, scale: np.ndarray) -> SparseData:
         X = sparse.csr_array(
@@ -661,12 +615,6 @@ class SparseData(Data):
             self._gram = total
         return total
 
-    def weighted_sums(self, C: np.ndarray, about: np.ndarray) -> np.ndarray:
-        found = np.asarray(self.X.T @ C) - np.outer(about, C.sum(axis=0))
-        full, dense = self._full
-        found[full] = dense.weighted_sums(C, about[full])
-        return found
-
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Data:
         return Data((self.X @ N - about @ N).astype(self.X.dtype, copy=False), self.y, self.weights)
 
@@ -679,6 +627,8 @@ class SparseData(Data):
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
         """xᵀMx - 2 m xᵀM1 + m² 1ᵀM1 for each column x of mean m. Columns that are mostly their mean lose digits here."""
         M, X = M if self.weights is None else M.repeated(self.weights), self.X.astype(np.float64, copy=False)
+        if M.is_diagonal:
+            return np.zeros(self.d) if M.diag is None else self._spread(about, M.diag)
         squares, M1 = X.power(2), M @ np.ones(self.n)
         found = about**2 * M1.sum() - 2 * about * (M1 @ X)
         if M.diag is not None:
@@ -698,6 +648,14 @@ class SparseData(Data):
             found[flat[part]] = Data(dense[:, part].toarray()).form_diagonal(M, about[flat[part]])
         return found
 
+    def _spread(self, about: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """The sum of squares of each column about a point, each row weighed."""
+        X, each = self.X, np.repeat(w, np.diff(self.X.indptr))
+        stored = np.bincount(X.indices, each * (X.data - about[X.indices]) ** 2, minlength=self.d)
+        zeros = w.sum() - np.bincount(X.indices, each, minlength=self.d)
+        zeros[self._full[0]] = 0.0
+        return stored + np.maximum(zeros, 0.0) * about**2
+
     def centred(self, about: np.ndarray) -> LinearOperator:
         X, full = self._moved, self._full[0]
         about = about.copy()
@@ -711,10 +669,6 @@ class SparseData(Data):
             dtype=np.float64,
         )
 
-    @property
-    def is_constant(self) -> bool:
-        return not (self.X.max(axis=0) != self.X.min(axis=0)).nnz
-
     @cached_property
     def _moved(self) -> sparse.csr_array:
         """The rows with their full columns about the mean. The other columns reach the origin."""
@@ -727,13 +681,7 @@ class SparseData(Data):
     def _near_origin(self, rows: np.ndarray) -> Array:
         return self._moved[rows]
 
-    @cached_property
-    def squares_about_mean(self) -> np.ndarray:
-        mean = self.mean().copy()
-        mean[self._full[0]] = 0.0  # these columns are about their mean already
-        return squared_lengths(self._moved) - 2 * (self._moved @ mean) + mean @ mean
-
-    def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         found = np.empty(i.size)
         for some in row_blocks(i.size, 1 + self.X.nnz // self.n):
             found[some] = squared_lengths(self.X[i[some]].astype(np.float64) - self.X[j[some]].astype(np.float64))
@@ -780,11 +728,6 @@ class KernelData(Data):
         return np.maximum(np.diagonal(self.X), 0).astype(np.float64)
 
     @cached_property
-    def squares_about_mean(self) -> np.ndarray:
-        K = self.X.astype(np.float64, copy=False)
-        return np.diagonal(K) - 2 * K.mean(axis=0) + K.mean()
-
-    @cached_property
     def unit(self) -> KernelData:
         lengths = np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
         return KernelData(self.X / np.outer(lengths, lengths), self.y, self.weights)
@@ -792,7 +735,7 @@ class KernelData(Data):
     def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self.X[i, j].astype(np.float64)
 
-    def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(self.squares[i] + self.squares[j] - 2.0 * self.X[i, j], 0))
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -801,9 +744,14 @@ class KernelData(Data):
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         far = radius * (1 + 1e-6) + 1e-7
         return [
-            members[self.paired_distances(np.full(members.size, q), members) <= r]
+            members[self._paired_distances(np.full(members.size, q), members) <= r]
             for q, r in zip(queries, far, strict=True)
         ]
+
+
+def total(data: Data, values: np.ndarray) -> float:
+    """The sum of values over the samples."""
+    return float(values.sum() if data.weights is None else values @ data.weights)
 
 
 def _by_gram(G: np.ndarray, queries: np.ndarray, members: np.ndarray, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:

@@ -98,9 +98,9 @@ def validated(
 ) -> Data:
     """Arrays of another library as a Data."""
     device = Device(X) if fitting else shared_device(estimator, X)
-    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:  # type: ignore[attr-defined]
+    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:
         raise TypeError(
-            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "  # type: ignore[attr-defined]
+            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "
             "X.cpu().numpy() or the like"
         )
     if device is None:
@@ -251,6 +251,7 @@ class TorchData(Data):
     """
 
     host, is_foreign, to_caller = staticmethod(host), True, to_caller
+    knows_gram = True
 
     def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
         super().__init__(tensor, y)
@@ -264,14 +265,14 @@ class TorchData(Data):
             self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
 
     @cached_property
-    def X(self) -> np.ndarray:  # type: ignore[override]  # noqa: N802
+    def X(self) -> np.ndarray:  # noqa: N802
         return host(self.tensor)
 
     @cached_property
-    def undivided(self) -> Any:  # type: ignore[override]
+    def undivided(self) -> Any:
         return self.source and (self.source.X if self.source.undivided is None else self.source.undivided)
 
-    def own(self, array: Any) -> Any:  # type: ignore[override]
+    def own(self, array: Any) -> Any:
         """An array of NumPy on the device; tensors as they are."""
         if not isinstance(array, np.ndarray):
             return array
@@ -292,13 +293,6 @@ class TorchData(Data):
         if degrees is None:
             self._mean = mean
         return mean
-
-    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-        w, shift = self.own(degrees), self.own(about)
-        total = self.torch.zeros_like(shift)
-        for rows in self.blocks:
-            total += w[rows] @ (self.tensor[rows].double() - shift).square_()
-        return host(total)
 
     def deviations(self, few: bool = False) -> np.ndarray:
         if few and self.n > rows_of_numpy.FEW_ROWS:
@@ -336,10 +330,6 @@ class TorchData(Data):
         if about is self._mean:
             self._gram = gram
         return gram
-
-    def weighted_sums(self, C: np.ndarray, about: np.ndarray) -> np.ndarray:
-        combinations, shift = self.own(C), self.own(about)
-        return host(sum((self.tensor[rows].double() - shift).T @ combinations[rows] for rows in self.blocks))
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> TorchData:
         found, directions, shift = self.tensor.new_empty((self.n, N.shape[1])), self.own(N), self.own(about)
@@ -384,7 +374,10 @@ class TorchData(Data):
         return DeviceMatrix(self.n, i, j, self.own(above.data))
 
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
-        return np.diagonal(self.form(M, about)).copy()
+        if M.sparse is not None or M.rest is not None or M.factors or M.diag is None:
+            return np.diagonal(self.form(M, about)).copy()
+        w, shift = self.own(M.diag), self.own(about)
+        return host(sum(w[rows] @ (self.tensor[rows].double() - shift).square_() for rows in self.blocks))
 
     def centred(self, about: np.ndarray) -> LinearOperator:
         def times(V: np.ndarray) -> np.ndarray:
@@ -393,15 +386,13 @@ class TorchData(Data):
             return host(found).reshape(self.n, *V.shape[1:])
 
         def transposed(U: np.ndarray) -> np.ndarray:
-            return self.weighted_sums(U.reshape(self.n, -1), about).reshape(self.d, *U.shape[1:])
+            combinations, shift = self.own(np.asarray(U.reshape(self.n, -1), dtype=np.float64)), self.own(about)
+            found = sum((self.tensor[rows].double() - shift).T @ combinations[rows] for rows in self.blocks)
+            return host(found).reshape(self.d, *U.shape[1:])
 
         return LinearOperator(
             (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
         )
-
-    @property
-    def is_constant(self) -> bool:
-        return bool((self.tensor[:1] == self.tensor).all())
 
     # ---- neighbours
 
@@ -466,7 +457,7 @@ class TorchData(Data):
             found.append(host(measure(a, b)))
         return np.concatenate(found)
 
-    def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self._of_pairs(i, j, lambda a, b: (a - b).norm(dim=1))
 
     def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -496,11 +487,6 @@ class TorchData(Data):
     @cached_property
     def squares(self) -> np.ndarray:
         return host(self.torch.cat([self.tensor[rows].double().square().sum(1) for rows in self.blocks]))
-
-    @cached_property
-    def squares_about_mean(self) -> np.ndarray:
-        mean = self.own(self.mean())
-        return host(self.torch.cat([(self.tensor[rows].double() - mean).square_().sum(1) for rows in self.blocks]))
 
     @cached_property
     def unit(self) -> TorchData:

@@ -134,9 +134,9 @@ class Coordinates(NamedTuple):
         N = self.directions
         return self.data.form(M, self.mean) if N is None else N.T @ self.data.form(M, self.origin) @ N
 
-    def spread(self, degrees: np.ndarray) -> np.ndarray:
-        """The sums of squares of the coordinates, each sample weighed by its degree."""
-        return self.data.spread(self.mean if self.directions is None else self.origin, degrees)
+    def form_diagonal(self, M: Any) -> np.ndarray:
+        """The diagonal of ``Fᵀ M F``; of the columns of X, where forms are found there first."""
+        return self.data.form_diagonal(M, self.mean if self.directions is None else self.origin)
 
 
 class Free(NamedTuple):
@@ -196,7 +196,7 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
         return values, total, vectors[:, :p], None
     sigma, roots = np.sqrt(values[:p]), 1.0 if data.weights is None else np.sqrt(data.weights)[:, None]
     C, F = roots * vectors[:, :p] / sigma, vectors[:, :p] * sigma / roots
-    N = data.weighted_sums(C, about)
+    N = data.centred(about).T @ C
     if sigma.min() < SHORT * sigma.max():  # the Gram matrix holds squares, and has few digits for short directions
         R = np.linalg.cholesky(N.T @ N).T
         N, F = solve_triangular(R, N.T, trans="T").T, F @ R.T
@@ -214,9 +214,10 @@ def _is_truncated(data: Any, keep: Keep) -> bool:
 def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray] | None:
     """Find twice as many directions each time until they are enough; None where a whole decomposition costs less."""
     side, is_sparse = min(data.n, data.d), data.is_sparse
-    if data.is_constant:
+    variances, apart = data.deviations() ** 2, data.mean() - about
+    if not variances.any():
         keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
-    total = float(data.spread(about, np.ones(data.n)).sum())
+    total = float(data.size * (variances.sum() + apart @ apart))
     gram = _gram_operator(data, about)
     floor = ROUNDING[data.dtype.name] * (total + data.size * (about @ about))
     count = max(keep.at_most or 128, 0 if is_sparse else FEWEST_FOUND)

@@ -136,7 +136,7 @@ def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray
     if request.metric_params or not (cosine or request.metric in ("euclidean", "l2")):
         return _by_metric(data, request, queries, members)
     if cosine:
-        data.require_nonzero_rows('metric="cosine"')
+        require_nonzero_rows(data, 'metric="cosine"')
         data = data.unit
     itself = bool(queries.size and np.isin(queries[:1], members).any())
     k, m = min(request.n_neighbors, members.size - itself), min(request.n_neighbors + 1 + SPARE, members.size)
@@ -298,6 +298,15 @@ def _from_themselves(X: Any, metric: Any, params: dict) -> np.ndarray:
     # Rows are copied since SciPy, given the same array twice, takes the distance of a row from itself for 0.
     found = [pairwise_distances(part, part.copy(), metric=metric, **params) for part in parts]
     return np.concatenate([np.diagonal(D) for D in found])
+
+
+def require_nonzero_rows(data: Any, why: str) -> None:
+    zero = np.flatnonzero(data.squares == 0)
+    if zero.size:
+        raise ValueError(
+            f"{why} is undefined for zero vectors, and X has {zero.size} (the first is row {zero[0]}); "
+            "remove those rows or use another metric and weights"
+        )
 
 
 def require_square(metric: Any, X: Any) -> None:

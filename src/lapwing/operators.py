@@ -194,8 +194,9 @@ class Structured:
         A column of a factor joins all rows where it is not zero, so the column is a vertex of its own here. A row that occurs
         ``counts`` times is joined to its copies only by a factor.
         """
-        if not self.factors and counts is None and hasattr(self.sparse, "n_connected_components"):
-            return self.sparse.n_connected_components()  # of a matrix on a device
+        S = self.sparse
+        if S is not None and not self.factors and counts is None and hasattr(S, "n_connected_components"):
+            return S.n_connected_components()  # of a matrix on a device
         counts = np.ones(self.n) if counts is None else np.ceil(counts)
         often = np.flatnonzero(counts > 1)
         factors = [U if c.all() else U[:, np.flatnonzero(c)] for U, c in self.factors if c.any()]

@@ -6,8 +6,8 @@ whose forms have the scatter added; and partial_fit, blocks and clusters are fit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class Summary(Data):
     ):
         super().__init__(X, y, weights)
         self.scatter, self.dtype, self.filled, self.found = scatter, np.dtype(dtype), filled, found
-        self.is_wide = False  # the scatter is known and the samples are not, so that there is no Gram matrix of samples
+        self.is_wide, self.knows_gram = False, True  # the scatter is known, and the samples are not
 
     def nearest(self, request: Any, on_device: bool = False) -> Any:
         asked = request.checked(int(self.size))
@@ -61,18 +61,23 @@ class Summary(Data):
         raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
 
     def divided(self, scale: np.ndarray) -> Summary:
-        def scatter(weights: np.ndarray) -> Any:
-            return self.scatter(weights) / np.outer(scale, scale)
-
-        divided = Summary(self.X / scale, self.y, self.weights, scatter, self.dtype, self.filled)
+        scatter, scales = self.scatter, np.outer(scale, scale)
+        X, y, w = self.X / scale, self.y, self.weights
+        divided = Summary(X, y, w, lambda weights: scatter(weights) / scales, self.dtype, self.filled)
         divided.given, divided.is_divided = self.given, True
         return divided
 
-    def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
-        def scatter(weights: np.ndarray) -> Any:
-            return N.T @ self.scatter(weights) @ N
+    @cached_property
+    def unit(self) -> Data:
+        return Data(self.X, self.y, self.weights).unit
 
-        return Summary((self.X - about) @ N, self.y, self.weights, scatter, self.dtype)
+    def stacked(self, X: Any) -> Data:
+        return Data(self.X).stacked(X)
+
+    def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
+        scatter = self.scatter
+        coordinates = (self.X - about) @ N
+        return Summary(coordinates, self.y, self.weights, lambda weights: N.T @ scatter(weights) @ N, self.dtype)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         # About a copy, since dense rows would take the kept Gram matrix, scatter and all.
@@ -90,17 +95,10 @@ class Summary(Data):
             self._gram = total
         return total
 
-    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-        return self.form_diagonal(Structured(self.n, diag=degrees), about)
-
     def deviations(self, few: bool = False) -> np.ndarray:
         mean = self.mean()
         variances = np.diagonal(self.gram(mean)) / self.size
         return np.sqrt(np.where(variances > (1e-15 * mean) ** 2, variances, 0.0))
-
-    def explained(self, directions: np.ndarray) -> np.ndarray:
-        self.gram(self.mean())
-        return super().explained(directions)
 
 
 class ClassSums:
@@ -184,35 +182,30 @@ class ClassSums:
         members = sparse.csr_array((weights, (places, np.arange(places.size))), (size, places.size))
         counts = np.bincount(places, weights, size)
         first = block[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
-        means = first + (members @ (block - first)) / np.where(counts > 0, counts, 1.0)[:, None]
-        within = block - means[places]
+        within = block - first
+        centres = (members @ within) / np.where(counts > 0, counts, 1.0)[:, None]
+        within -= centres[places]
         if is_weighted:
             within *= np.sqrt(weights)[:, None]
-        for scatter, group in self._groups():
-            inside = (places >= group.start) & (places < group.stop)
-            if inside.any():
+        self._move(counts, first + centres, within, places)
+
+    def _move(self, counts: np.ndarray, means: np.ndarray, within: Any = None, places: Any = None) -> None:
+        """Take in so many samples of these means, or out, where numbers are negative.
+
+        ``within`` has the samples of classes at these places about the means, where their scatter was not added before.
+        """
+        total, last = self.counts + counts, self.counts.size - 1
+        share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
+        moved, each = np.where(counts[:, None] != 0, means - self.means, 0.0), (self.counts * share)[:, None]
+        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
+        for scatter, (low, high) in zip(self.scatters, groups, strict=True):
+            scatter += moved[low:high].T @ (each[low:high] * moved[low:high])
+            inside = None if within is None else (places >= low) & (places < high)
+            if inside is not None and inside.any():
                 part = within if inside.all() else within[inside]
                 scatter += part.T @ part
-        self._move(counts, means)
-
-    def _groups(self) -> Iterator[tuple[np.ndarray, slice]]:
-        """Each matrix of scatter, and the classes that it is of."""
-        last = self.counts.size - 1
-        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
-        return zip(self.scatters, (slice(*group) for group in groups), strict=True)
-
-    def _move(self, counts: np.ndarray, means: np.ndarray) -> None:
-        """Take in so many samples of these means, whose scatter about the means was added before."""
-        total = self.counts + counts
-        share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
-        moved = np.where(counts[:, None] > 0, means - self.means, 0.0)
-        self._add_between(np.sqrt(self.counts * share)[:, None] * moved, +1)
         self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, means)
         self.counts = total
-
-    def _add_between(self, between: np.ndarray, sign: int) -> None:
-        for scatter, group in self._groups():
-            scatter += sign * (between[group].T @ between[group])
 
     def merge(self, other: ClassSums) -> ClassSums:
         """Take in the sums over other rows of the same classes."""
@@ -225,18 +218,10 @@ class ClassSums:
         """The sums over the rows that are left when these rows, each of which counts once, are taken out."""
         d, n_classes = self.stored.size, self.counts.size - 1
         out = ClassSums.none(d, self.by_class, self.dtype, n_classes).add(X, y, None)
-        counts = self.counts - out.counts
-        share = np.divide(out.counts, counts, out=np.zeros(counts.size), where=counts > 0)
-        moved = np.where(out.counts[:, None] > 0, self.means - out.means, 0.0)
-        means, scatters = self.means + share[:, None] * moved, self.scatters - out.scatters
-        rest = ClassSums(self.labels, counts, means, scatters, self.stored, self.by_class, self.dtype)
-        rest._add_between(np.sqrt(self.counts * share)[:, None] * moved, -1)
+        scatters = self.scatters - out.scatters
+        rest = ClassSums(self.labels, self.counts, self.means, scatters, self.stored, self.by_class, self.dtype)
+        rest._move(-out.counts, out.means)
         return rest
-
-    @property
-    def filled(self) -> np.ndarray:
-        """Which columns are not mostly zeros."""
-        return 2 * self.stored > self.counts.sum()
 
     def divided(self, scale: np.ndarray) -> ClassSums:
         """The sums over the rows with each column divided by its scale."""
@@ -247,8 +232,8 @@ class ClassSums:
         """A row for the samples of each class."""
         there = np.flatnonzero(self.counts > 0)
         y = np.where(there < self.counts.size - 1, there, -1) if labelled else None
-        scatter = partial(self.scatter, there)
-        return Summary(self.means[there], y, self.counts[there], scatter, self.dtype, self.filled)
+        filled = 2 * self.stored > self.counts.sum()
+        return Summary(self.means[there], y, self.counts[there], partial(self.scatter, there), self.dtype, filled)
 
     def scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The sum of the scatters of these classes, each under its weight."""

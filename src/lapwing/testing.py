@@ -507,7 +507,7 @@ def check_data(make: Callable[[np.ndarray, np.ndarray], Any], *, rtol: float = 1
         y = np.where(np.arange(len(X)) % 5 == 4, -1, np.arange(len(X)) % 3)
         expected, found = Data(X, y), make(X, y)
         for verb, apply in _verbs(rng, expected).items():
-            _require_equal(f"{verb} of {name} rows", apply(found), apply(expected), rtol)
+            _require_equal(f"{verb} of {name} rows", found.host(apply(found)), apply(expected), rtol)
         for request in (Request(3), Request(3, "cosine"), Request(2, among="same_class")) if neighbors else ():
             for one, other in zip(found.nearest(request), expected.nearest(request), strict=True):
                 _require_equal(f"nearest of {name} rows, {request}", one, other, rtol)
@@ -526,21 +526,21 @@ def _verbs(rng: np.random.RandomState, data: Data) -> dict[str, Callable[[Any], 
         "mean of degrees": lambda data: data.mean(degrees),
         "deviations": lambda data: data.deviations(),
         "divided": lambda data: data.divided(scale).mean(),
-        "spread": lambda data: data.spread(about, degrees),
         "gram": lambda data: data.gram(about),
-        "weighted_sums": lambda data: data.weighted_sums(C, about),
+        "centred": lambda data: data.centred(about).T @ C,
         "in_coordinates": lambda data: data.in_coordinates(N, about).gram(np.zeros(2)),
         "form of a Laplacian": lambda data: data.form(L, about),
         "form of degrees": lambda data: data.form(D, about),
         "form of factors": lambda data: data.form(thin, about),
         "form_diagonal": lambda data: data.form_diagonal(L + thin, about),
+        "form_diagonal of degrees": lambda data: data.form_diagonal(D, about),
         "project": lambda data: data.project(about, N.T),
         "explained": lambda data: data.explained(N.T),
         "classes": lambda data: data.classes,
         "class_sizes": lambda data: data.class_sizes,
         "squares": lambda data: data.squares,
         "inner_products": lambda data: data.inner_products(one, other),
-        "paired_distances": lambda data: data.paired_distances(one, other),
+        "distances": lambda data: data.distances(one[: n // 2], other[: n // 2, None]),
         "rows_at": lambda data: data.rows_at(np.array([[0, 2], [1, 1]])),
         "unit": lambda data: data.unit.squares,
         "stacked": lambda data: data.stacked(data.X[:3]).squares,

@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 from .. import data as memory
 from .._labels import class_codes
 from .._validation import caller_stacklevel, check_in_memory, check_rows
-from ..data import Data, SparseData, canonical, squared_lengths, unit_rows
+from ..data import Data, SparseData, as_data, squared_lengths, unit_rows
 from ..neighbors import Edges, Request, choose_listed, is_named, sample, search
 from ..summary import ClassSums, Summary
 from ._sources import (
@@ -31,7 +31,6 @@ from ._sources import (
     Mapped,
     ParquetBlocks,
     SparseBlocks,
-    in_order,
     is_on_disk,
     stacked,
     taken,
@@ -42,6 +41,7 @@ __all__ = ["BlockData", "Blocks", "as_blocks", "working_memory"]
 
 LOADED_ROWS = 20_000  # where a method needs all rows, at most so many are loaded
 HELD_SHARE = 0.5  # the rows with links and the sums of products may take this share of the working memory
+NO_EDGES: Edges = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
 
 
 def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
@@ -143,7 +143,7 @@ def _in_blocks(estimator: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Da
     weights = None if sample_weight is None else memory.checked_weights(sample_weight, data.n)
     try:
         graphs = _graphs_in_blocks(estimator, data)
-        data.requests = [request.checked(data.n) for request in graphs.requests]
+        data = data.having(requests=graphs.requests)
         if data.is_large:
             _require_links(estimator, graphs)
         else:
@@ -200,7 +200,7 @@ def _require_links(estimator: Any, graphs: Any) -> None:
 def _require_room(blocks: Blocks, requests: Sequence[Request]) -> None:
     """Raise where the rows with links and the sums of products, which are held, need too much of the working memory."""
     n, d = blocks.shape
-    rows = sum((r.queries or n) * (1 + r.n_neighbors) for r in _different(requests))
+    rows = sum((r.queries or n) * (1 + r.n_neighbors) for r in requests)
     size = rows * d * blocks.dtype.itemsize + 4 * d * d * 8
     if size <= HELD_SHARE * working_memory():
         return
@@ -267,11 +267,13 @@ class BlockData(Data):
 
     def __init__(self, blocks: Blocks, codes: Any = None, weights: Any = None, requests: Sequence[Request] = ()):
         super().__init__(blocks, None, weights)
-        self.codes, self.requests, self.given = codes, requests, blocks
+        checked = [request.checked(self.n) for request in requests]
+        self.requests = [request for i, request in enumerate(checked) if request not in checked[:i]]
+        self.codes, self.given = codes, blocks
         self.in_blocks = not blocks.is_array  # a memory map is an array to default graphs
         self.is_wide = False
         if codes is not None:
-            self.classes = codes  # type: ignore[misc]
+            self.classes = codes
 
     def having(self, **changes: Any) -> BlockData:
         """The same rows with other blocks, classes or weights."""
@@ -288,33 +290,26 @@ class BlockData(Data):
     # ---- the first pass
 
     @cached_property
-    def _numbers(self) -> np.ndarray:
-        """The numbers of all rows whose neighbours are asked for."""
-        none = np.empty(0, np.intp)
-        return np.unique(np.concatenate([none, *(_queried(request, self.n) for request in self.requests)]))
-
-    @cached_property
-    def _first(self) -> tuple[Any, Block]:
-        """One pass: the sums, and the rows whose neighbours are asked for."""
+    def _first(self) -> tuple[Any, np.ndarray, Block]:
+        """One pass: the sums, and the numbers and rows whose neighbours are asked for."""
         n_classes = 0 if self.codes is None else int(self.codes.max()) + 1
         none = ColumnSums.none(self.d) if self.is_large else ClassSums.none(self.d, False, self.X.dtype, n_classes)
+        queried = [_queried(request, self.n) for request in self.requests]
+        numbers = np.unique(np.concatenate([np.empty(0, np.intp), *queried]))
         angles = any(is_named(request.metric, "cosine") for request in self.requests)
-        function = partial(_added, none, self._numbers, self.codes, self.weights, angles)
+        function = partial(_added, none, numbers, self.codes, self.weights, angles)
         sums, rows = self.X.each(function, _joined_sums, "adding up")
-        return sums, in_order(rows)
+        return sums, numbers, stacked(rows)
 
     def deviations(self, few: bool = False) -> np.ndarray:
-        sums = self._first[0]
-        return sums.deviations() if self.is_large else sums.summary(False).deviations()
-
-    @property
-    def filled(self) -> np.ndarray:  # type: ignore[override]
-        return self._first[0].filled
+        sums = self._first[0] if self.is_large else self._first[0].summary(False)
+        self.filled = sums.filled
+        return sums.deviations()
 
     def divided(self, scale: np.ndarray) -> BlockData:
         data, divide = self.having(), partial(_divided, scale)
-        sums, rows = self._first
-        data._first = sums.divided(scale), divide(rows)  # type: ignore[misc]
+        sums, numbers, rows = self._first
+        data._first = sums.divided(scale), numbers, divide(rows)
         data.X, data.is_divided = Mapped(self.X, divide), True
         return data
 
@@ -322,8 +317,7 @@ class BlockData(Data):
 
     @cached_property
     def squares(self) -> np.ndarray:
-        found = self.X.each(_squares, list.__add__, "looking for empty rows")
-        return np.concatenate([own for _, own in sorted(found, key=lambda part: part[0])])
+        return np.concatenate(self.X.each(_squares, list.__add__, "looking for empty rows"))
 
     @cached_property
     def unit(self) -> BlockData:
@@ -336,10 +330,12 @@ class BlockData(Data):
     # ---- the second pass
 
     def with_neighbors(self, requests: Sequence[Request]) -> Data:
-        """Search for neighbours among all rows, and hold the rows that have links; the others are summed up."""
-        (sums, Q), numbers = self._first, self._numbers
-        searches = []
-        for request in _different([given.checked(self.n) for given in requests]):
+        """Search for neighbours among all rows, and hold the rows that have links; the others are summed up.
+
+        The requests are those that it was made with.
+        """
+        (sums, numbers, Q), searches = self._first, []
+        for request in self.requests:
             own = _queried(request, self.n)
             searches.append(Search(request, Q[np.searchsorted(numbers, own)], own, self.codes))
         found = self.X.each(partial(_nearest, searches), partial(_nearer, searches), "searching") if searches else []
@@ -363,7 +359,7 @@ class BlockData(Data):
         y = None if codes is None else np.concatenate([codes, own.y])
         scatter = Scatter(self.X, self.codes, self.weights, rest, rows, codes)
         weights = np.concatenate([np.ones(len(rows)), own.weights])
-        return Summary(np.concatenate([rows, own.X]), y, weights, scatter, self.X.dtype, sums.filled, edges)
+        return Summary(np.concatenate([rows, own.X]), y, weights, scatter, self.X.dtype, own.filled, edges)
 
     # ---- results
 
@@ -377,13 +373,13 @@ class BlockData(Data):
 class LinkedData(SparseData):
     """The sparse rows that have links. Of the others only the number and the mean are known, which is all that matters."""
 
-    is_large = True  # type: ignore[assignment]
+    is_large = True
 
     def __init__(self, X: Block, y: Any, n: int, mean: np.ndarray, found: list):
         super().__init__(X, y)
         self.size, self._mean, self.found = n, mean, found
 
-    nearest = Summary.nearest  # type: ignore[assignment]
+    nearest = Summary.nearest
 
     def explained(self, directions: np.ndarray) -> Any:
         """None, since the variance of the other rows is not known."""
@@ -393,7 +389,7 @@ class LinkedData(SparseData):
 class ColumnSums(NamedTuple):
     """Sums over sparse rows of many columns: how many there are, their mean, and the squares of each column about it."""
 
-    count: float
+    size: float
     mean: np.ndarray
     squares: np.ndarray
     stored: np.ndarray
@@ -403,26 +399,27 @@ class ColumnSums(NamedTuple):
         return cls(0, *np.zeros((3, d)))
 
     def add(self, X: Block, y: Any, weights: Any) -> ColumnSums:
+        if not X.shape[0]:
+            return self
         rows = SparseData(X)
-        mean = rows.mean() if rows.n else self.mean
-        own = ColumnSums(rows.n, mean, rows.spread(mean, np.ones(rows.n)), np.bincount(X.indices, minlength=rows.d))
-        return self.merge(own)
+        squares, stored = rows.n * rows.deviations() ** 2, np.bincount(X.indices, minlength=rows.d)
+        return self.merge(ColumnSums(rows.n, rows.mean(), squares, stored))
 
     def merge(self, other: ColumnSums) -> ColumnSums:
-        count, moved = self.count + other.count, other.mean - self.mean
-        share = other.count / max(count, 1)
-        squares = self.squares + other.squares + self.count * share * moved**2
-        return ColumnSums(count, self.mean + share * moved, squares, self.stored + other.stored)
+        size, moved = self.size + other.size, other.mean - self.mean
+        share = other.size / max(size, 1)
+        squares = self.squares + other.squares + self.size * share * moved**2
+        return ColumnSums(size, self.mean + share * moved, squares, self.stored + other.stored)
 
     @property
     def filled(self) -> np.ndarray:
-        return 2 * self.stored > self.count
+        return 2 * self.stored > self.size
 
     def deviations(self) -> np.ndarray:
-        return np.sqrt(self.squares / self.count)
+        return np.sqrt(self.squares / self.size)
 
     def divided(self, scale: np.ndarray) -> ColumnSums:
-        return ColumnSums(self.count, self.mean / scale, self.squares / scale**2, self.stored)
+        return ColumnSums(self.size, self.mean / scale, self.squares / scale**2, self.stored)
 
 
 class Search(NamedTuple):
@@ -431,7 +428,7 @@ class Search(NamedTuple):
     request: Request
     Q: Block
     own: np.ndarray
-    codes: np.ndarray | None
+    codes: Any
 
 
 class Scatter:
@@ -443,7 +440,8 @@ class Scatter:
 
     def __init__(self, blocks: Blocks, codes: Any, weights: Any, rest: ClassSums, rows: np.ndarray, own: Any):
         self.blocks, self.codes, self.weights, self.rest, self.rows, self.own = blocks, codes, weights, rest, rows, own
-        self.there, self.passed = np.flatnonzero(rest.counts > 0), []
+        self.there = np.flatnonzero(rest.counts > 0)
+        self.passed: list[tuple[np.ndarray, np.ndarray]] = []
 
     def __call__(self, weights: np.ndarray) -> np.ndarray:
         each, known = weights[len(self.rows) :].copy(), self.there < self.rest.counts.size - 1
@@ -491,23 +489,19 @@ def _joined_sums(one: tuple, other: tuple) -> tuple:
 
 
 def _divided(scale: np.ndarray, block: Block) -> Block:
-    return _data(block).divided(scale).X
+    return as_data(block).divided(scale).X
 
 
 def _unit(block: Block) -> Block:
     return unit_rows(block, np.sqrt(squared_lengths(block)))
 
 
-def _squares(first: int, block: Block) -> list[tuple[int, np.ndarray]]:
-    return [(first, squared_lengths(block))]
+def _squares(first: int, block: Block) -> list[np.ndarray]:
+    return [squared_lengths(block)]
 
 
 def _projected(function: Callable[[Data], Any], block: Block) -> Any:
-    return function(_data(block))
-
-
-def _data(block: Block) -> Data:
-    return SparseData(canonical(block)) if sparse.issparse(block) else Data(block)
+    return function(as_data(block))
 
 
 def _weighted(means: Any, of_class: Any, codes: Any, weights: Any, first: int, block: Block) -> np.ndarray:
@@ -524,28 +518,30 @@ def _weighted(means: Any, of_class: Any, codes: Any, weights: Any, first: int, b
 
 def _nearest(searches: list[Search], first: int, block: Block) -> list[Edges]:
     """For each search, edges from the places of queries to the numbers of their nearest rows in a block."""
-    return [_nearest_in_block(*one, first, block) for one in searches]
+    found = []
+    for request, Q, own, codes in searches:
+        both, q = as_data(stacked([Q, block])), own.size
+        if is_named(request.search, "torch"):
+            both = import_module("..device", __package__).on_first_device(both, request)
+        # One more than is asked for, since a row may find itself.
+        more, groups = request._replace(n_neighbors=request.n_neighbors + 1), [(np.arange(q), np.arange(q, both.n))]
+        if request.among != "all":
+            groups = _of_classes(request.among, codes[own], codes[first : first + block.shape[0]])
+        parts = [NO_EDGES, *(map(both.host, search(both, more, *group)) for group in groups)]
+        i, j, d = (np.concatenate(part) for part in zip(*parts, strict=True))
+        numbers = j - q + first
+        other = numbers != own[i]
+        found.append(_k_nearest(request.n_neighbors, q, i[other], numbers[other], d[other]))
+    return found
 
 
-def _nearest_in_block(request: Request, Q: Block, own: Any, codes: Any, first: int, block: Block) -> Edges:
-    both, q = _data(stacked([Q, block])), own.size
-    asked, members = np.arange(q), np.arange(q, both.n)
-    groups = [(asked, members)]
-    if request.among != "all":
-        of_queries, of_rows = codes[own], codes[first : first + block.shape[0]]
-        groups = []
-        for c in np.unique(of_queries[of_queries >= 0]):
-            inside = of_rows == c if request.among == "same_class" else (of_rows >= 0) & (of_rows != c)
-            groups.append((asked[of_queries == c], members[inside]))
-    # One more than is asked for, since a row may find itself.
-    more = request._replace(n_neighbors=request.n_neighbors + 1)
-    if is_named(request.search, "torch"):
-        both = import_module("..device", __package__).on_first_device(both, request)
-    found = [map(both.host, search(both, more, *group)) for group in groups]
-    i, j, d = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    numbers = j - q + first
-    other = numbers != own[i]
-    return _k_nearest(request.n_neighbors, q, i[other], numbers[other], d[other])
+def _of_classes(among: str, of_queries: np.ndarray, of_rows: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The queries of each class, and the rows that may be their neighbours, which come after all queries."""
+    found = []
+    for c in np.unique(of_queries[of_queries >= 0]):
+        inside = of_rows == c if among == "same_class" else (of_rows >= 0) & (of_rows != c)
+        found.append((np.flatnonzero(of_queries == c), of_queries.size + np.flatnonzero(inside)))
+    return found
 
 
 def _nearer(searches: list[Search], one: list[Edges], other: list[Edges]) -> list[Edges]:
@@ -568,8 +564,3 @@ def _k_nearest(k: int, n_queries: int, rows: np.ndarray, numbers: np.ndarray, d:
 
 def _queried(request: Request, n: int) -> np.ndarray:
     return np.arange(n) if request.queries is None else sample(n, request.queries, request.random_state)
-
-
-def _different(requests: Sequence[Request]) -> list[Request]:
-    """The requests, equal ones once."""
-    return [request for i, request in enumerate(requests) if request not in requests[:i]]

@@ -18,7 +18,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from .._extras import Progress, require
-from ._sources import Block, Blocks, checked, float_dtype, in_order, taken
+from ._sources import Block, Blocks, checked, float_dtype, stacked, taken
 
 FAN_IN = 4  # this many results are joined at a time, and so are in memory together
 HEAD = 1000  # this many rows of the first block are looked at, where the array does not say whether it is sparse
@@ -83,7 +83,7 @@ class DaskBlocks(Blocks):
         holding = np.unique(np.searchsorted(self._starts, rows, side="right") - 1)
         parts = self._parts(rows_of_block, holding, _sent(rows))
         found = _computed(parts, parts, [self._sizes[i] for i in holding], "reading rows")
-        return in_order([pair for pairs in found for pair in pairs])
+        return stacked([part for parts in found for part in parts])
 
     def load(self) -> Block:
         return self.take(np.arange(self.shape[0]))

@@ -11,8 +11,10 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
+from .._arrays import memory_map
 from .._extras import Progress
 from ..data import canonical
+from ..device import host
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
 Block = Any  # a dense ndarray or a csr_array
@@ -57,7 +59,10 @@ class Blocks:
             raise ValueError(f"X has not the {self.shape[0]:,} rows it had at first; was it changed while it was read?")
 
     def each(self, function: Callable[[int, Block], Any], join: Callable[[Any, Any], Any], doing: str) -> Any:
-        """One pass: ``function(first row, block)`` for each block, and the results joined. Both may work in place."""
+        """One pass: ``function(first row, block)`` for each block, and the results joined in their order.
+
+        Both functions may work in place.
+        """
         found = None
         with Progress(doing, self.shape[0]) as progress:
             for first, block in self:
@@ -80,7 +85,7 @@ class Blocks:
 
     def take(self, rows: np.ndarray) -> Block:
         """Some rows, given by ascending numbers."""
-        return in_order(self.each(partial(taken, rows), list.__add__, "reading rows"))
+        return stacked(self.each(partial(taken, rows), list.__add__, "reading rows"))
 
     def min(self) -> float:
         """The least number."""
@@ -246,15 +251,10 @@ def _mapped(function: Callable, own: Callable, kept: Any, before: Any, first: in
     return function(first, own(block))
 
 
-def taken(rows: np.ndarray, first: int, block: Block) -> list[tuple[int, Block]]:
-    """The rows of these ascending numbers that a block holds, with the number of its first row."""
+def taken(rows: np.ndarray, first: int, block: Block) -> list[Block]:
+    """The rows of these ascending numbers that a block holds, as a list of one."""
     low, high = np.searchsorted(rows, [first, first + block.shape[0]])
-    return [(first, block[rows[low:high] - first])]
-
-
-def in_order(parts: list[tuple[int, Block]]) -> Block:
-    """Blocks one below the other, in the order of the numbers of their first rows."""
-    return stacked([block for _, block in sorted(parts, key=lambda part: part[0])])
+    return [block[rows[low:high] - first]]
 
 
 def stacked(blocks: list[Block]) -> Block:
@@ -265,7 +265,7 @@ def stacked(blocks: list[Block]) -> Block:
 def checked(block: Any, name: str, start: int, width: int, dtype: np.dtype) -> Block:
     """A block of finite numbers that is as wide as X. Other blocks raise an error that names them."""
     if not sparse.issparse(block):
-        block = np.asarray(block.get() if hasattr(block, "get") else block)  # CuPy copies a block from its device
+        block = np.asarray(host(block))  # of any library, on any device
     if block.ndim != 2 or block.shape[1] != width:
         raise ValueError(f"{name} has shape {block.shape}, but X has {width} columns; mend or drop that block")
     if block.dtype.kind not in "fiub":
@@ -299,19 +299,12 @@ def float_dtype(dtype: Any) -> np.dtype:
 def is_on_disk(X: Any) -> bool:
     """Whether X is a memory map, or a sparse matrix made of memory maps, that takes more than the working memory."""
     if sparse.issparse(X):  # its arrays are views, since a sparse matrix keeps no subclasses
-        if X.format not in ("csr", "csc") or _mapping(X.data) is None:
+        if X.format not in ("csr", "csc") or memory_map(X.data) is None:
             return False
         return X.data.size * float_dtype(X.dtype).itemsize + X.indices.nbytes > working_memory()
     # A copy of a memory map is in memory, although its class is the same.
-    on_disk = isinstance(X, np.memmap) and _mapping(X) is not None
+    on_disk = isinstance(X, np.memmap) and memory_map(X) is not None
     return on_disk and X.size * float_dtype(X.dtype).itemsize > working_memory()
-
-
-def _mapping(array: Any) -> mmap.mmap | None:
-    """The memory map behind an array; None where there is none."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return array if isinstance(array, mmap.mmap) else None
 
 
 def _release(array: Any) -> None:
@@ -319,7 +312,7 @@ def _release(array: Any) -> None:
 
     Pages that may be changed and belong to no file are kept, since the changes are in the pages only.
     """
-    mapping = _mapping(array)
+    mapping = memory_map(array)
     if mapping is None or not hasattr(mmap, "MADV_DONTNEED"):
         return
     with memoryview(mapping) as pages:

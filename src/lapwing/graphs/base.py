@@ -368,7 +368,7 @@ class Scaled(Operation):
         self.scale = scale
 
     def _parts(self) -> Signed:
-        return [(_finite(self.scale), _graph("graph", self.graph))]
+        return [_part("graph", self.graph, self.scale)]
 
     def __repr__(self) -> str:
         return f"-{_operand(self.graph)}" if self.scale == -1 else f"{_number(self.scale)} * {_operand(self.graph)}"
@@ -386,7 +386,7 @@ class Combination(Operation):
         self.scale = scale
 
     def _parts(self) -> Signed:
-        return [(1.0, _graph("left", self.left)), (_finite(self.scale), _graph("right", self.right))]
+        return [_part("left", self.left), _part("right", self.right, self.scale)]
 
     def __repr__(self) -> str:
         left, scale = self.left, self.scale
@@ -408,8 +408,8 @@ class Intersection(Operation):
         self.right = right
 
     def _parts(self) -> Signed | None:
-        right = _graph("right", self.right)
-        signed = _graph("left", self.left).signed()
+        (_, left), (_, right) = _part("left", self.left), _part("right", self.right)
+        signed = left.signed()
         return None if signed == [(1.0, self.left)] else [(c, Intersection(leaf, right)) for c, leaf in signed]
 
     @property
@@ -475,9 +475,8 @@ class Union(Operation):
         self.right = right
 
     def adjacency(self, data: Data) -> sparse.csr_array:
-        left, right = (
-            total_weights(self, side, data) for side in (_graph("left", self.left), _graph("right", self.right))
-        )
+        sides = _part("left", self.left), _part("right", self.right)
+        left, right = (total_weights(self, side, data) for _, side in sides)
         return sparse.csr_array(left.maximum(right))
 
     def why_all_rows(self) -> str | None:
@@ -534,16 +533,13 @@ def listed(graph: Graph, data: Data) -> Any:
     return None if W is None else sparse.csr_array(W.tocsr() if hasattr(W, "tocsr") else W, dtype=np.float64)
 
 
-def _graph(name: str, graph: Any) -> Graph:
+def _part(name: str, graph: Any, scale: Any = 1.0) -> tuple[float, Graph]:
+    """A part of a sum, with its coefficient, as :meth:`Graph.signed` gives them."""
     if not isinstance(graph, Graph):
         raise ValueError(f"{name}={graph!r} must be a graph, such as KNN(5)")
-    return graph
-
-
-def _finite(scale: float) -> float:
     if not (isinstance(scale, Real) and np.isfinite(float(scale))):
         raise ValueError(f"scale={scale!r} must be a finite number")
-    return float(scale)
+    return float(scale), graph
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from .._arrays import Array, row_blocks
 from .._validation import check_choice, check_count
-from ..data import Data
+from ..data import Data, total
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
@@ -34,7 +34,7 @@ def _squared_distances(data: Data, rows: np.ndarray) -> np.ndarray:
     i, j = np.nonzero(np.triu(found < LOST_DIGITS * (squares[:, None] + squares), 1))
     for some in row_blocks(i.size, data.d):
         a, b = i[some], j[some]
-        found[a, b] = found[b, a] = np.square(data.paired_distances(rows[a], rows[b]))
+        found[a, b] = found[b, a] = np.square(data.distances(rows[a], rows[b, None])[:, 0])
     return found
 
 
@@ -276,8 +276,8 @@ class Complete(Graph):
         check_choice("weights", self.weights, ("uniform", "dot"))
         members = self._members(data)
         if self.weights == "uniform":
-            factor = (members[:, None], np.array([-1.0 / data.total(members)]))
-            return [Term(1.0, Structured(data.n, factors=(factor,), diag=members), diagonal(members))]
+            factor = (members[:, None], np.array([-1.0 / total(data, members)]))
+            return [Term(1.0, Structured(data.n, factors=(factor,), diag=members), Structured(data.n, diag=members))]
         if not data.has_features:
             raise ValueError(
                 'Complete("dot") needs features, and kernel="precomputed" gives none; use Complete() or KNN'
@@ -294,7 +294,7 @@ class Complete(Graph):
         members = self._members(data)
         both = members[rows] * members[cols]
         if self.weights == "uniform":
-            return both / data.total(members)
+            return both / total(data, members)
         weights = both * data.inner_products(rows, cols)
         if weights.size:
             refuse_negative("dot", (weights < 0).mean(), 'weights="uniform"')

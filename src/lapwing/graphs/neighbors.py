@@ -16,7 +16,16 @@ from sklearn.utils.validation import check_non_negative
 
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data
-from ..neighbors import Edges, NoPlaceError, Request, is_named, metric_distances, require_square, search
+from ..neighbors import (
+    Edges,
+    NoPlaceError,
+    Request,
+    is_named,
+    metric_distances,
+    require_nonzero_rows,
+    require_square,
+    search,
+)
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
@@ -79,7 +88,7 @@ class NeighborGraph(Graph):
         require_features(self.metric, f'weights="{self.weights}"')
         lengths = np.sqrt(data.squares)
         if self.weights == "cosine":
-            data.require_nonzero_rows('weights="cosine"')
+            require_nonzero_rows(data, 'weights="cosine"')
         if is_named(self.metric, "cosine") and not self.metric_params and getattr(self, "search", None) is None:
             cosines = 1 - d
             cosines = np.where(np.abs(cosines) <= 1e-13, 0.0, cosines)
@@ -507,11 +516,11 @@ def within(data: Data, request: Request, radius: float, queries: np.ndarray, mem
     elif is_named(metric, "euclidean", "l2", "cosine") and not request.metric_params:
         angles = is_named(metric, "cosine")
         if angles:
-            data.require_nonzero_rows('metric="cosine"')
+            require_nonzero_rows(data, 'metric="cosine"')
         space, reach = (data.unit, np.sqrt(2 * radius)) if angles else (data, radius)
         near = space.within_radius(queries, members, np.full(queries.size, reach))
         rows, cols = np.repeat(queries, [own.size for own in near]), np.concatenate([np.empty(0, np.intp), *near])
-        d = space.paired_distances(rows, cols)
+        d = space.distances(rows, cols[:, None])[:, 0]
         d = d * d / 2 if angles else d
     else:
         d, cols = metric_distances(data, request, queries, members, members.size)

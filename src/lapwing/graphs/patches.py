@@ -231,7 +231,19 @@ class PatchGraph(Graph):
         squared = squared if self.distortion is None else check_positive("distortion", self.distortion) ** 2
         if G is None:
             return coding_length_weights_of_points(points, data.mean(), D, squared)
-        return coding_length_weights(G, data.squares_about_mean[rows], D, squared)
+        return coding_length_weights(G, squares_about_mean(data)[rows], D, squared)
+
+
+def squares_about_mean(data: Data) -> np.ndarray:
+    """The squared distances of the rows from their mean."""
+    if not data.has_features:
+        K = data.X.astype(np.float64, copy=False)
+        return np.diagonal(K) - 2 * K.mean(axis=0) + K.mean()
+    found, mean = np.empty(data.n), data.mean()
+    for rows in row_blocks(data.n, data.d):
+        apart = data.rows_at(np.arange(data.n)[rows]) - mean
+        found[rows] = np.einsum("ij,ij->i", apart, apart)
+    return found
 
 
 def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -432,7 +444,7 @@ class CodingLength(PatchGraph):
     def terms(self, data: Data) -> list[Term]:
         degrees, M = self._factored(data)
         factor = (sparse.csr_array(M.T), -np.ones(M.shape[0]))
-        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), Structured(data.n, diag=degrees))]
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         M = self._factored(data)[1]

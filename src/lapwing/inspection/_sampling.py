@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import rows_by_number
-from ..device import to_numpy
-from ..methods import LPI
+from ..data import squared_lengths
+from ..device import host, to_numpy
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import FeatureSelector, ProjectingReducer
 from ._directions import steps
-from ._resampling import taken
 
 SEEDS = (1, 2)  # what is added to the seeds of the model's graph
 
@@ -66,8 +65,6 @@ def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
         X = step.transform(X)
     X = rows_by_number(X, "sampling_error")
     X = np.asarray(X) if isinstance(X, np.memmap) else X
-    if isinstance(own, LPI):
-        X, y = _with_terms(X, y)
     n, fresh, queries = X.shape[0] if hasattr(X, "shape") else len(X), clone(own), {}
     if isinstance(own, ProjectingReducer | FeatureSelector) and hasattr(own, "graph"):
         params = fresh.set_params(graph=clone(own.graph_)).get_params()
@@ -92,20 +89,15 @@ def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
         scores = np.array([fit.scores_ for fit in map(to_numpy, fits)])
         scores = scores[:, np.isfinite(scores).all(axis=0)]
         return found | {"error": float(np.sqrt(np.mean(np.diff(scores, axis=0) ** 2) / 2 / np.mean(scores**2)))}
-    Z = [np.asarray(to_numpy(fit).transform(X), dtype=np.float64) for fit in fits]
     problems, center = [fit.problem(X, y) for fit in fits], params.get("center", "auto")
+    Z = [np.asarray(to_numpy(fit).transform(host(X)), dtype=np.float64) for fit in fits]
+    if problems[0].minimise[0].laplacian.n < n:  # documents without a term have no part in a problem
+        Z = [z[np.flatnonzero(squared_lengths(check_array(X, accept_sparse="csr")))] for z in Z]
     objectives = [[_objective(z, problem, center) for z in Z] for problem in problems]
     total, on_own = np.sum(objectives), np.trace(objectives)
     excess = max(total - 2 * on_own, 0.0) / (abs(total) or 1.0) if np.isfinite(total) else np.inf
     angles = subspace_angles(*(z - z.mean(axis=0) for z in Z))
     return found | {"excess": float(excess), "angle": float(np.degrees(angles.max()))}
-
-
-def _with_terms(X: Any, y: Any) -> tuple[Any, Any]:
-    """The documents that have a term, and their labels. The others have no part in the problem of LPI."""
-    X = X.tocsr() if sparse.issparse(X) else X
-    known = np.flatnonzero(np.asarray(X.sum(axis=1) if sparse.issparse(X) else np.sum(np.asarray(X), axis=1)).ravel())
-    return taken(X, known), None if y is None else taken(y, known)
 
 
 def _objective(Z: np.ndarray, problem: Problem, center: Any) -> float:

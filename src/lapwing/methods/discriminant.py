@@ -26,17 +26,20 @@ class Supervised:
         tags.target_tags.required = True
         return tags
 
+
+class LinkedByClass(Supervised):
+    """Methods whose links are found within classes, so that a graph which reads no labels makes another method of them."""
+
     def _graphs(self, data: Data) -> GraphFacts:
-        """Refuse neighbours that read no labels where the method's own graph does: they would make it another method."""
+        """Refuse neighbours that read no labels, with the spelling that works."""
         graphs = super()._graphs(data)  # type: ignore[misc]
         searches = graphs.graph.requests()
         if searches and not graphs.graph.reads_labels:
-            own = self.default_graph(searches[0].n_neighbors)  # type: ignore[attr-defined]
-            if own.reads_labels:
-                raise ValueError(
-                    f"graph={graphs.graph!r} reads no labels, and {type(self).__name__} takes its links from classes; use "
-                    f"graph={searches[0].n_neighbors}, which is {own!r}"
-                )
+            k = searches[0].n_neighbors
+            raise ValueError(
+                f"graph={graphs.graph!r} reads no labels, and {type(self).__name__} takes its links from classes; use "
+                f"graph={k}, which is {self.default_graph(k)!r}"  # type: ignore[attr-defined]
+            )
         return graphs
 
 
@@ -62,11 +65,6 @@ class OfClasses(Supervised):
         self
         """
         return super().fit(X, y, sample_weight=sample_weight)  # type: ignore[misc]
-
-
-def _margin() -> Graph:
-    """The graph of S_w - S_b. Since S_b = S_t - S_w, it is twice the class graph minus the complete one."""
-    return SameClass() * 2 - Complete(among="labelled")
 
 
 class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
@@ -136,7 +134,7 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        return _margin()
+        return SameClass() * 2 - Complete(among="labelled")  # S_w - S_b, since S_b = S_t - S_w
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
@@ -230,12 +228,14 @@ class LPDP(Supervised, LinearReducer):
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
             raise ValueError(f"alpha={self.alpha!r} must be a finite number")
-        local = self._terms(data, graphs)
-        margin = (_margin() * float(self.alpha)).terms(data)
+        local, alpha = self._terms(data, graphs), float(self.alpha)
+        # S_w - S_b, since S_b = S_t - S_w
+        margin = [term.scaled(2 * alpha) for term in SameClass().terms(data)]
+        margin += [term.scaled(-alpha) for term in Complete(among="labelled").terms(data)]
         return Problem(local + margin, degree_sum(local))  # (1)
 
 
-class MFA(Supervised, LPP):
+class MFA(LinkedByClass, LPP):
     r"""Marginal Fisher Analysis: near samples of a class come together, and near samples of different classes come apart.
 
     .. math::
@@ -311,7 +311,7 @@ class MFA(Supervised, LPP):
         return KNN(n_neighbors, weights="binary", among="same_class")
 
 
-class DNE(Supervised, LinearReducer):
+class DNE(LinkedByClass, LinearReducer):
     r"""Discriminant Neighborhood Embedding: neighbours of the same class attract, neighbours of other classes repel.
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
@@ -400,7 +400,7 @@ def local_fisher(data: Data, graphs: GraphFacts) -> Problem:
     return Problem(within, L.rescaled(np.sqrt(shares)) + laplacian_sum(OtherClass().terms(data)))
 
 
-class LFDA(Supervised, LinearReducer):
+class LFDA(LinkedByClass, LinearReducer):
     r"""Local Fisher Discriminant Analysis: discriminant analysis of classes that have several clusters.
 
     .. math::

@@ -128,7 +128,7 @@ class LPI(LinearReducer):
         """``KNN(n_neighbors, metric="cosine", weights="dot")``."""
         return KNN(n_neighbors, metric="cosine", weights="dot")
 
-    def _posed(self, data: Data) -> Any:
+    def _posed(self, data: Data, graphs: GraphFacts | None = None) -> Any:
         """The problem of the documents that have a term, scaled to unit length."""
         check_count("n_components", self.n_components)
         if isinstance(self.ridge, Real) and self.ridge == 0:
@@ -143,7 +143,7 @@ class LPI(LinearReducer):
                 "use LPP for other features"
             )
         data.unit.given = data.given
-        return super()._posed(data.unit)
+        return super()._posed(data.unit, graphs)
 
     def _without_empty(self, data: Data, empty: np.ndarray) -> Data:
         """The documents that have a term. An empty document has no direction, and so no neighbours."""

@@ -90,7 +90,7 @@ class LPCA(LinearReducer):
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         found = super()._solve(F, data, problem, graphs, chosen)
         A = found.forms[0] if self.normalize != "trace" else found.F.form(laplacian_sum(problem.minimise))
-        spread = sum(data.spread(data.mean(), term.degrees.diagonal()).sum() for term in problem.minimise)
+        spread = sum(data.form_diagonal(term.degrees, data.mean()).sum() for term in problem.minimise)
         if -np.trace(A) <= 1e-14 * spread:
             raise ValueError(
                 "the patches have no scatter: samples and their neighbours are equal, or nearly so beside the spread of X; use "

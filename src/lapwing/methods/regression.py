@@ -15,6 +15,7 @@ from ..auto import GraphFacts, Settings
 from ..data import Data
 from ..graphs import KNN, Graph
 from ..maps import Coordinates
+from ..operators import diagonal
 from ..problem import Problem
 from ..reducers import Found, LinearReducer
 from .about import About
@@ -140,7 +141,7 @@ class SpectralRegression(LinearReducer):
         d = problem.degrees
         assert d is not None
         graph = graph_vectors(problem, self.n_components, graphs.graph.is_semidefinite)
-        trace = float(np.sum(F.spread(d)))
+        trace = float(np.sum(F.form_diagonal(diagonal(d))))
         if trace <= 0:
             raise ValueError("X is constant: all samples are equal, so there is nothing to regress on")
         rho = float(self.ridge) * trace / min(data.n, data.d)
@@ -162,7 +163,7 @@ def _elastic_net(F: Coordinates, d: np.ndarray, Y: np.ndarray, rho: float, share
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
     # With this lasso, or a larger one, no feature is left.
-    largest = np.abs(F.data.weighted_sums(d[:, None] * Y, F.mean)).max(axis=0) / total
+    largest = np.abs(F.data.centred(F.mean).T @ (d[:, None] * Y)).max(axis=0) / total
     found = []
     for y, most in zip(Y[rows].T, largest, strict=True):
         lasso, ridge = share * most, rho / total

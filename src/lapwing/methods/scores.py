@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..auto import GraphFacts
-from ..data import Data, as_data
+from ..data import Data, as_data, total
 from ..graphs import KNN, Graph, SameClass
 from ..operators import diagonal
 from ..problem import Problem, degree_sum, laplacian_sum
@@ -120,10 +120,10 @@ class LaplacianScore(FeatureSelector):
     def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         degrees = problem.degrees
         assert degrees is not None
-        total, mean = data.total(degrees), data.mean(degrees)
-        variance = data.spread(mean, degrees) / total
+        size, mean = total(data, degrees), data.mean(degrees)
+        variance = data.form_diagonal(diagonal(degrees), mean) / size
         varying = ~negligible(variance, variance + mean**2, data.dtype)
-        attraction = data.form_diagonal(laplacian_sum(problem.minimise), mean) / total
+        attraction = data.form_diagonal(laplacian_sum(problem.minimise), mean) / size
         return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 
 
@@ -190,7 +190,7 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
         for rows in _groups(data.classes):
             own = as_data(data.X[rows], weights=None if data.weights is None else data.weights[rows])
             between += own.size / n * (own.mean() - mean) ** 2
-            within += own.spread(own.mean(), np.full(own.n, 1 / n))
+            within += own.form_diagonal(diagonal(np.full(own.n, 1 / n)), own.mean())
         if summed:  # the rows are class means, and L of the class graph gives the scatter about them
             within = data.form_diagonal(laplacian_sum(problem.minimise), mean) / n
         squares = between + within + mean**2

@@ -21,7 +21,7 @@ from .._documented import Documented, page_of_a_class
 from .._extras import VERBOSE
 from .._labels import label_array
 from .._validation import caller_stacklevel, check_count
-from ..data import Data, validated
+from ..data import Data, total, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
@@ -116,9 +116,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         finally:
             VERBOSE.reset(before)
 
-    def _fit(self, data: Data) -> Any:
+    def _fit(self, data: Data, graphs: auto.GraphFacts | None = None) -> Any:
         """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""
-        data, scale, graphs, chosen, problem = self._posed(data)  # A and B
+        data, scale, graphs, chosen, problem = self._posed(data, graphs)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
         normalize = "degree" if graphs.equal_say else "trace" if getattr(self, "normalize", None) == "trace" else None
@@ -147,9 +147,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(data.given.feature_names, dtype=object)
         return data.to_caller(self)
 
-    def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
+    def _posed(
+        self, data: Data, graphs: auto.GraphFacts | None = None
+    ) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
         """The problem, and what was decided on the way to it."""
-        graphs = self._graphs(data)
+        graphs = graphs or self._graphs(data)
         data = self._without(data, graphs) if graphs.beside else data
         chosen = auto.settings(self, graphs, data)
         scale = auto.units(self, graphs, chosen, data)
@@ -224,7 +226,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 raise RankError("y has one class only so far (-1 is none: it marks unknown labels)")
             summary = sums.summary(labelled)
             summary.given = data.given
-            self._fit(summary)
+            self._fit(summary, graphs)
         except RankError as error:
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
@@ -392,8 +394,8 @@ def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) ->
     for coefficient, leaf in graph.signed():
         own = leaf.terms(data)
         if equal_say and coefficient > 0 and not leaf.counts_pairs:
-            total = sum(term.coefficient * data.total(term.degrees.diagonal()) for term in own)
-            coefficient *= data.size / total if total > 0 else 1.0
+            degree = sum(term.coefficient * total(data, term.degrees.diagonal()) for term in own)
+            coefficient *= data.size / degree if degree > 0 else 1.0
         terms += own if coefficient == 1 else [term.scaled(coefficient) for term in own]
     empty = [not term.laplacian.links_samples(data.weights) for term in terms]
     pulling = [term.coefficient > 0 for term in terms]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import auto
 from .._arrays import Array
 from .._validation import caller_stacklevel, check_choice, check_count
-from ..data import Data, SparseData, canonical, validated
+from ..data import Data, SparseData, canonical, total, validated
 from ..graphs import Graph, On, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free
 from ..neighbors import NoPlaceError, Request, is_named
@@ -93,7 +93,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"graph={graphs.graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave "
                 "queries out, or use a linear map such as LPP"
             )
-        if (self._reads_features or graphs.graph.reads_features) and data.is_constant:
+        if (self._reads_features or graphs.graph.reads_features) and not data.deviations().any():
             raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
         return Free(data.n)
 
@@ -236,8 +236,8 @@ def with_equal_say(graph: Graph, data: Data) -> Graph:
     parts = []
     for coefficient, leaf in graph.signed():
         if coefficient > 0 and not leaf.counts_pairs:
-            total = sum(data.total(term.coefficient * term.degrees.diagonal()) for term in leaf.terms(data))
-            coefficient *= data.size / total if total > 0 else 1.0
+            degree = sum(total(data, term.coefficient * term.degrees.diagonal()) for term in leaf.terms(data))
+            coefficient *= data.size / degree if degree > 0 else 1.0
         parts.append(coefficient * leaf)
     return sum(parts[1:], start=parts[0])
 

@@ -52,9 +52,9 @@ class Images(NamedTuple):
             total += block.reshape(-1, size).T @ (M @ block).reshape(-1, size)
         return (total + total.T) / 2
 
-    def spread(self, degrees: np.ndarray) -> np.ndarray:
-        Y = self._bundles().reshape(len(self.X), -1)
-        return degrees @ np.einsum("ij,ij->i", Y, Y)
+    def form_diagonal(self, M: Structured) -> np.ndarray:
+        """The diagonal of :meth:`form`."""
+        return np.diagonal(self.form(M))
 
 
 class Solutions(NamedTuple):

@@ -14,7 +14,7 @@ from .. import auto
 from .._validation import caller_stacklevel
 from ..data import Data
 from ..maps import ROUNDING, Coordinates
-from ..operators import Structured
+from ..operators import Structured, diagonal
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..solvers import RankError, Solution, certify, solve, solve_operators, trace_ratio
 from .base import Reducer
@@ -156,8 +156,8 @@ def rounding_of_form(M: Structured, F: Any) -> float:
     Under the diagonal of M as weights, the sums of squares of the samples are the form before anything cancels. The diagonal
     of its factors is left out where M has another: sums over classes of different sizes do not know it.
     """
-    diagonal = np.abs(M.diagonal() if M.diag is None else M.diag)
-    return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(F.spread(diagonal)))
+    weights = diagonal(np.abs(M.diagonal() if M.diag is None else M.diag))
+    return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(F.form_diagonal(weights)))
 
 
 def of_equal_trace(terms: Any, F: Any) -> list[Term]:
