@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
@@ -12,6 +14,16 @@ PATIENCE = 2.0  # seconds before anything is shown
 BETWEEN = 0.2  # seconds between two updates
 #: ``verbose=`` of the estimator that is at work. It is set once per call, since progress is shown deep inside of it.
 VERBOSE: ContextVar[bool | None] = ContextVar("verbose", default=None)
+
+
+@contextmanager
+def verbosity(verbose: bool | None) -> Iterator[None]:
+    """Work that shows its progress as ``verbose=`` of an estimator says."""
+    before = VERBOSE.set(verbose)
+    try:
+        yield
+    finally:
+        VERBOSE.reset(before)
 
 
 def require(module: str, extra: str) -> Any:

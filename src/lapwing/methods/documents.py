@@ -11,6 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from .._extras import verbosity
 from .._validation import caller_stacklevel, check_count
 from ..auto import LARGE_RIDGE, GraphFacts, Rules, Settings
 from ..data import Data, validated
@@ -204,7 +205,8 @@ class LPI(LinearReducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        return validated(self, X, fitting=False).mapped(self._placed, len(self.components_))
+        with verbosity(self.verbose):
+            return validated(self, X, fitting=False).mapped(self._placed, len(self.components_))
 
     def _placed(self, data: Data) -> np.ndarray:
         placed = data.unit.project(self.mean_, self.components_)

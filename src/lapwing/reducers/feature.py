@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
 from .._arrays import is_foreign
+from .._extras import verbosity
 from .._validation import check_count
 from ..data import KINDS, Data, validated
 from ..problem import Problem
@@ -122,7 +123,8 @@ class FeatureSelector(SelectorMixin, Reducer):
         if type(X).__module__.partition(".")[0] not in KINDS:
             return super().transform(X)
         chosen = np.flatnonzero(self.support_)
-        return validated(self, X, fitting=False).mapped(partial(_columns, chosen), chosen.size)
+        with verbosity(self.verbose):
+            return validated(self, X, fitting=False).mapped(partial(_columns, chosen), chosen.size)
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> Any:

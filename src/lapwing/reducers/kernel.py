@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import auto, maps
 from .._arrays import row_blocks
+from .._extras import verbosity
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data, KernelData, validated
 from ..graphs import Graph
@@ -197,7 +198,8 @@ class KernelReducer(ProjectingReducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        return validated(self, X, fitting=False).mapped(self._placed, self._n_features_out)
+        with verbosity(self.verbose):
+            return validated(self, X, fitting=False).mapped(self._placed, self._n_features_out)
 
     def _placed(self, data: Data) -> np.ndarray:
         X = data.X if self.scale_ is None else data.divided(self.scale_).X

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto, maps
-from .._extras import VERBOSE
+from .._extras import verbosity
 from ..data import FLOATS, Data, validated
 from ..graphs import Graph
 from ..maps import Coordinates
@@ -85,11 +85,8 @@ class LinearReducer(ProjectingReducer):
             The coordinates. For a dask array they are a dask array, which is not computed yet.
         """
         check_is_fitted(self)
-        before = VERBOSE.set(self.verbose)
-        try:
+        with verbosity(self.verbose):
             return validated(self, X, fitting=False).project(self.mean_, self.components_)
-        finally:
-            VERBOSE.reset(before)
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
