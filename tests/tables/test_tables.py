@@ -14,9 +14,9 @@ from sklearn.datasets import dump_svmlight_file
 from sparse_kinds import random_csr
 
 from lapwing import tables
-from lapwing._replacing import replacing
+from lapwing._files import replacing
 from lapwing.tables import Table, batches, read, write
-from lapwing.tables._csv import HEAD
+from lapwing.tables.columns import BLOCK, HEAD
 
 pa = pytest.importorskip("pyarrow")
 pacsv = pytest.importorskip("pyarrow.csv")
@@ -135,7 +135,7 @@ def test_standard_input(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_blocks_end_outside_quotes(text, monkeypatch, seed):
-    monkeypatch.setattr("lapwing.tables._csv.HEAD", 64)
+    monkeypatch.setattr("lapwing.tables.columns.BLOCK", 64)
     rng = np.random.RandomState(seed)
     ids = ["".join(rng.choice(list('ab",\n'), rng.randint(0, 9))) for _ in range(200)]
     lines = ["id,a", *('"{}",{}'.format(name.replace('"', '""'), i) for i, name in enumerate(ids))]
@@ -149,7 +149,7 @@ def test_blocks_end_outside_quotes(text, monkeypatch, seed):
 @pytest.mark.parametrize("cell", ['5" pipe', 'a"', '"quoted"tail', '"quoted"tail"', '"two\nlines"', '" ""\n"'])
 def test_quotes_as_arrow_has_them(text, monkeypatch, cell):
     """Alone a cell's first quote begins what may hold lines: blocks are short, and together what Arrow makes of the whole."""
-    monkeypatch.setattr("lapwing.tables._csv.HEAD", 64)
+    monkeypatch.setattr("lapwing.tables.columns.BLOCK", 64)
     content = f"id,a\n{cell},1\n" + f"pipe,2\n{cell},3\n" * 500
     expected = pacsv.read_csv(io.BytesIO(content.encode()), parse_options=pacsv.ParseOptions(newlines_in_values=True))
     pieces = list(batches(text(content), id="id"))
@@ -262,7 +262,7 @@ def test_parquet_labels_of_categories(tmp_path):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int64])
 def test_npy_in_batches(tmp_path, order, dtype, monkeypatch):
-    monkeypatch.setattr("lapwing.tables._table.VALUES", 500)
+    monkeypatch.setattr("lapwing.tables.table.BATCH_VALUES", 500)
     X = np.asarray(np.random.RandomState(0).randint(0, 200, (333, 5)), dtype=dtype, order=order)
     np.save(tmp_path / "x.npy", X)
     pieces = list(batches(tmp_path / "x.npy", label="-1", drop=["1"]))
@@ -580,7 +580,7 @@ def test_features_are_taken_by_name_in_order(text):
 
 
 def test_sample_is_uniform_and_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("lapwing.tables._table.VALUES", 64)  # several batches
+    monkeypatch.setattr("lapwing.tables.table.BATCH_VALUES", 64)  # several batches
     np.save(tmp_path / "x.npy", np.arange(640.0)[:, None])
     counts = np.zeros(640)
     for seed in range(200):
