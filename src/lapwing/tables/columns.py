@@ -127,7 +127,7 @@ def _layout(source: Any, path: str, size: int, header: bool | None) -> Layout:
     named = _has_header(rows) if header is None else header
     names = rows[0] if named else [str(j) for j in range(len(rows[0]))]
     check_memory(path, COLUMN_BYTES * len(names), size, f"a table of {len(names):,} columns")
-    return Layout(encoding, delimiter, names, named, rows[int(named) :], max(BLOCK, min(2 * len(head), longest)))
+    return Layout(encoding, delimiter, names, named, rows[int(named) :], max(BLOCK, 2 * max(map(len, head.split(b"\n")))))
 
 
 def _too_long(path: str, longest: int) -> str:
