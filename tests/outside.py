@@ -74,9 +74,9 @@ class Steady(FeatureSelector):
         terms = self._terms(data, graphs)
         return Problem(terms, degree_sum(terms))
 
-    def _solve(self, F, data, problem, graphs):
-        (term,), mean = problem.minimise, F.mean()
-        return F.form_diagonal(term.laplacian, mean) / np.var(data.X, axis=0), np.ptp(data.X, axis=0) > 0
+    def _scores(self, data, problem):
+        (term,), mean = problem.minimise, data.mean()
+        return data.form_diagonal(term.laplacian, mean) / np.var(data.X, axis=0), np.ptp(data.X, axis=0) > 0
 
 
 class Stubborn(TimeLPP):

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from lapwing._replacing import replacing, write_whole
+from lapwing._files import replacing, write_whole
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and signals are POSIX's")
 
 WRITER = """
 import sys, time
-from lapwing._replacing import replacing
+from lapwing._files import replacing
 with replacing(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()

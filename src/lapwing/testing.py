@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from . import LPP, OLPP, graphs
-from .data import Data, as_data
+from .data import Data, validated
 from .graphs import Graph
 from .neighbors import Request
 from .operators import Structured, laplacian
@@ -188,7 +188,7 @@ def _matrix(graph: Graph, X: Any, y: Any) -> np.ndarray:
 
 
 def _is_sampled(graph: Graph, n: int) -> bool:
-    return any(search.is_sampled(n) for search in graph.searches())
+    return any(search.is_sampled(n) for search in graph.requests())
 
 
 def _check_parameters(graph: Graph, X: Any, y: np.ndarray) -> None:
@@ -273,7 +273,7 @@ def _check_linear(graph: Graph, X: Any, y: np.ndarray) -> None:
 
 def _check_weights(graph: Graph, X: Any, y: np.ndarray) -> None:
     """weights_at and adjacency, which & asks for, are the weights of its Laplacian."""
-    data, (rows, cols) = as_data(X, y), np.nonzero(~np.eye(len(y), dtype=bool))
+    data, (rows, cols) = validated(graph, X, y), np.nonzero(~np.eye(len(y), dtype=bool))
     for _, leaf in graph.signed():
         try:
             weights = leaf.weights_at(data, rows, cols)

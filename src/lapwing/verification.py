@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from ._public import public
 from .device import host, is_foreign, to_numpy
 from .graphs import Graph
-from .neighbors import is_exact
 from .reducers import Reducer
 from .solvers import TOLERANCES
 
@@ -119,9 +118,13 @@ def verify(
     X, y, sample_weight = (host(part) if is_foreign(part) else part for part in (X, y, sample_weight))
     check_is_fitted(model)
     own, X, unknown = _innermost(to_numpy(model), X)
-    again = _unfitted(own, graph, X, unknown)
+    again = _unfitted(own, graph, unknown)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     with warnings.catch_warnings(action="ignore"):  # the fit has given these warnings
-        again.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        again.fit(X, y, **weights)
+        # Whether a default graph of many rows is sampled depends on where the rows are, so that of the model is taken then.
+        if graph is None and not isinstance(getattr(own, "graph", own), Graph) and _sampled(own) != _sampled(again):
+            again.set_params(graph=clone(own.graph_)).fit(X, y, **weights)
         failures = _differences(own, again, "" if graph is None else "graph_", _some(X), unknown)
     return Verification(getattr(again, "certificate_", None), tuple(failures), tuple(unknown), type(own).__name__)
 
@@ -162,22 +165,19 @@ class _Drawn(np.random.RandomState):
         return self.landmarks
 
 
-def _unfitted(own: Any, graph: Any, X: Any, unknown: list[str]) -> Any:
-    """The model before it was fitted, with the landmarks that it has drawn.
+def _sampled(model: Any) -> bool:
+    """Whether the graph of a fitted model searched for the neighbours of a sample of the rows."""
+    return any(request.queries is not None for request in model.graph_.requests())
 
-    Whether a default graph of many rows is sampled depends on where the rows are, so the graph is that of the model.
-    """
+
+def _unfitted(own: Any, graph: Any, unknown: list[str]) -> Any:
+    """The model before it was fitted, with the landmarks that it has drawn."""
     again = clone(own)
-    has_graph = "graph" in again.get_params(deep=False)
-    if graph is not None and not has_graph:
+    if graph is not None and "graph" not in again.get_params(deep=False):
         raise ValueError(f"graph= does not go with {type(own).__name__}, which has no graph; leave it out")
     if graph is not None:
         again.set_params(graph=graph)
-    elif has_graph and (own.graph is None or isinstance(own.graph, int | str)):
-        sampled = any(search.queries is not None for search in own.graph_.searches())
-        if sampled != again.samples_rows(np.shape(X)[0]):
-            again.set_params(graph=clone(own.graph_))
-    if graph is None and not all(is_exact(search.search) for search in getattr(own.graph_, "searches", list)()):
+    elif not all(request.search in (None, "torch") for request in own.graph_.requests()):
         unknown.append(
             "the neighbours were searched by another program, which may find others the next time; the matrix of weights that "
             "the fit had, given as graph, would settle it"

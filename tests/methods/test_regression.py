@@ -7,6 +7,7 @@ from helpers import literal
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.linalg import eigh
+from sklearn.datasets import load_wine
 
 from lapwing import LPI, LPP, SpectralRegression
 from lapwing.graphs import KNN, SameClass
@@ -58,6 +59,20 @@ def test_lasso(is_sparse):
         assert 0 < chosen.sum() < len(v)
         assert_allclose(gradient[chosen], mu * np.sign(v[chosen]), rtol=1e-4)
         assert (np.abs(gradient[~chosen]) <= mu * (1 + 1e-6)).all()
+
+
+def test_a_lasso_does_not_depend_on_the_basis_that_a_solver_finds_for_classes():
+    """Classes give equal eigenvalues. Rows in another order, the first of each class in its place, change no model."""
+    X, y = load_wine(return_X_y=True)
+    X, firsts = (X - X.mean(axis=0)) / X.std(axis=0), np.unique(y, return_index=True)[1]
+    rest = np.random.RandomState(0).permutation(np.setdiff1d(np.arange(y.size), firsts))
+    order = np.concatenate([firsts, rest])
+    models = [
+        SpectralRegression(2, graph="supervised", lasso=0.2, standardize=False).fit(X[rows], y[rows])
+        for rows in (order, np.concatenate([firsts, rest[::-1]]), np.concatenate([firsts, np.sort(rest)]))
+    ]
+    for model in models[1:]:
+        assert_allclose(model.components_, models[0].components_, atol=1e-7)
 
 
 def test_fewer_features_with_a_larger_lasso():

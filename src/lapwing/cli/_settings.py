@@ -85,9 +85,9 @@ def _dimensions_name(estimator: Any) -> str:
 
 def _as_graph(estimator: Any) -> Any:
     """The graph that the parameter of the estimator stands for."""
-    from ..reducers import as_graph
+    from ..reducers import resolve_graph
 
-    return as_graph("graph", estimator.graph, estimator.default_graph, estimator.n_neighbors)
+    return resolve_graph("graph", estimator.graph, estimator.default_graph, estimator.n_neighbors)
 
 
 def _number(text: str, estimator: Any) -> Any:

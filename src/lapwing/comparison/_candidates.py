@@ -15,14 +15,15 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from threadpoolctl import threadpool_limits
 
-from .._validation import check_count
-from ..graphs import Graph, Reconstruction, SameClass
-from ..maps import as_map
-from ..methods import KernelLDA
 from .._arrays import Array
-from ..reducers import LinearReducer, Reducer, UnitsWarning
-from ..rows import Rows
+from .._validation import check_count
+from ..auto import UnitsWarning
+from ..data import Data, as_data
+from ..graphs import Complete, Graph, Reconstruction, SameClass
+from ..methods import OLPP, KernelLDA
+from ..reducers import LinearReducer, Reducer
 from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
+from ..solvers import RankError
 from ._folds import Fold
 from ._scores import Judge
 
@@ -37,7 +38,7 @@ class Candidate(NamedTuple):
     estimator: Any
     dimensions: tuple[int, ...]
     most: int  # the largest number of dimensions that it can have
-    directions: dict[int, int | str | None]  # the value of pca= for each number of dimensions, where all folds share it
+    directions: dict[int, int | str]  # the value of pca= for each number of dimensions, where all folds share it
 
     def at(self, dimension: int) -> Any:
         """The unfitted estimator with so many dimensions."""
@@ -48,7 +49,7 @@ class Candidate(NamedTuple):
     def given_to_fit(self, X: Array, y: np.ndarray | None) -> tuple[Any, ...]:
         """What each ``fit`` takes: X and y, or rows that keep their neighbours for the next fit of this method."""
         if self.directions and has_the_usual_fit(self.estimator):
-            return (Rows(X, y),)
+            return (as_data(X, y),)
         if y is not None and takes_unknown_for_a_class(self.estimator):
             return X[y >= 0], y[y >= 0]
         return X, y
@@ -73,42 +74,34 @@ def has_the_usual_fit(estimator: Any) -> bool:
 
 def candidates(estimators: dict[str, Any], dimensions: Any, X: Array, folds: list[Fold]) -> dict[str, Candidate]:
     """Each method with the numbers of dimensions that it is tried with."""
-    with threadpool_limits(1):  # as in the folds: matrices are small, and the bits are the same on any machine
-        room = _room(X, folds)
-    wanted = _checked_dimensions(dimensions, room.most)
-    data = Rows(X, folds[0].labels)
-    return {
-        name: _candidate(estimator, wanted, data, room, dimensions is not None)
-        for name, estimator in estimators.items()
-    }
+    data = as_data(X, folds[0].labels)
+    # One thread, as in the folds: matrices are small, and the bits are the same on any machine.
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # the folds will give these warnings
+        most = _most_dimensions(data, folds)
+        wanted = _checked_dimensions(dimensions, most)
+        return {
+            name: _candidate(estimator, wanted, data, most, dimensions is not None)
+            for name, estimator in estimators.items()
+        }
 
 
-class _Room(NamedTuple):
-    """How many dimensions every training fold allows, and what ``pca="auto"`` looks at."""
-
-    most: int
-    spectrum: tuple[np.ndarray, float] | None  # None where X is too large
-    is_settled: bool  # whether all folds are solved in the same way as X
-
-
-def _candidate(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: bool) -> Candidate:
-    most, reducer = room.most, reducer_of(estimator)
+def _candidate(estimator: Any, wanted: list[int], data: Data, most: int, given: bool) -> Candidate:
+    reducer = reducer_of(estimator)
     if data.y is not None and _counts_classes(reducer):
         most = min(most, int(data.y.max()))  # one fewer than the number of classes
     dimensions = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
         dimensions.append(most)
-    is_slow = (
-        not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
-    )  # one fit per number of dimensions
+    # Whether each number of dimensions needs a fit of its own.
+    is_slow = not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
     if not given and len(dimensions) > FEW and is_slow:
         dimensions = [dimensions[i] for i in np.linspace(1, len(dimensions) - 2, FEW).round().astype(int)]
-    directions: dict[int, int | str | None] = {}
     automatic = isinstance(estimator, LinearReducer) and isinstance(getattr(estimator, "pca", None), str)
-    if automatic and room.is_settled:
+    directions: dict[int, int | str] = {}
+    if automatic and not data.is_large:
         # A method may need labels, for example. Then the folds will report it, and go on with the others.
         with suppress(ValueError):
-            directions = {d: _directions(estimator, d, data, room) for d in {*dimensions, *SHOWN} if d <= most}
+            directions = _directions(estimator, sorted({*dimensions, *SHOWN}), data, most)
     return Candidate(estimator, tuple(dimensions), most, directions)
 
 
@@ -116,22 +109,19 @@ def _counts_classes(reducer: Any) -> bool:
     """Whether classes alone determine what it finds, so that there are no more directions than classes minus one."""
     graph = getattr(reducer, "graph", None)
     graph = SameClass() if isinstance(graph, str) and graph == "supervised" else graph
-    by_classes = isinstance(graph, Graph) and graph.is_of_classes and len(graph.attracting()) == len(graph.signed())
+    attracts = isinstance(graph, Graph) and all(coefficient > 0 for coefficient, _ in graph.signed())
+    by_classes = attracts and graph.is_of_classes
     constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
     return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
 
 
-def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | str | None:
-    """How many directions are kept; "auto" where all are kept, because a ridge takes the place of truncation."""
-    method = clone(estimator).set_params(n_components=d)
-    preprojection = method.preprojection(data)
-    if room.spectrum is None:
-        return preprojection.share
-    if preprojection.is_whole:
-        return "auto"
-    rows = method.rows(data)
-    spectrum = room.spectrum if rows.scale is None else rows.once("spectrum", lambda: rows.F.spectrum)
-    return min(preprojection.count(*spectrum), room.most)
+def _directions(estimator: Any, dimensions: list[int], data: Data, most: int) -> dict[int, int | str]:
+    """How many principal directions a fit to all rows keeps; "auto" where it keeps all."""
+    given = (data,) if has_the_usual_fit(estimator) else (data.X, data.y)
+    possible = [d for d in dimensions if d <= most]
+    models = serving(lambda d: clone(estimator).set_params(n_components=d).fit(*given), possible, True)
+    kept = {d: models[d].settings_["pca"] for d in possible}
+    return {d: "auto" if count is None else min(count, most) for d, count in kept.items()}
 
 
 def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
@@ -150,17 +140,21 @@ def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
     return found
 
 
-def _room(X: Array, folds: list[Fold]) -> _Room:
-    if as_map(X).is_large:
-        least = min(len(fold.train) for fold in folds)
-        return _Room(min(least, X.shape[1]) - 2, None, as_map(X[:least]).is_large)
-    ranks = [as_map(fold.divided()[0]).spectrum[0].size for fold in folds]
-    if 0 in ranks:
-        raise ValueError(
-            f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is no "
-            "direction to find; use other folds (cv=), shuffled ones, or data that vary"
-        )
-    return _Room(min(ranks), as_map(X).spectrum, True)
+def _most_dimensions(data: Data, folds: list[Fold]) -> int:
+    """How many dimensions every training fold allows: its rank about its mean."""
+    if data.is_large:
+        return min(*(len(fold.train) for fold in folds), data.d) - 2
+    principal, ranks = OLPP(None, graph=-Complete(), pca=None, standardize=False), []
+    for number, fold in enumerate(folds, start=1):
+        X = fold.divided()[0]
+        try:
+            ranks.append(principal.fit(as_data(X, None)).rank_)
+        except RankError as error:
+            raise ValueError(
+                f"the training rows of fold {number} are all equal, or so nearly that rounding hides it, so there is no "
+                "direction to find; use other folds (cv=), shuffled ones, or data that vary"
+            ) from error
+    return min(ranks)
 
 
 class Evaluation(NamedTuple):
@@ -251,18 +245,19 @@ def _whole(candidate: Candidate, chosen: int, X: Array, labels: np.ndarray | Non
         {d: np.asarray(models[largest[d]].transform(X))[:, :d] for d in shown},
         np.asarray(models[chosen].transform(X)),
         np.asarray(spectrum, dtype=float),
-        _neighbor_graph(models[chosen], given),
+        _neighbor_graph(models[chosen], X, labels),
     )
 
 
-def _neighbor_graph(model: Any, given: tuple[Any, ...]) -> dict[str, Any] | None:
+def _neighbor_graph(model: Any, X: Array, labels: np.ndarray | None) -> dict[str, Any] | None:
     """The edges of the first graph of neighbours that attracts; None where a fit of its own may build it on other rows."""
     if not has_the_usual_fit(model):
         return None
-    rows = model.rows(*given)
+    data = as_data(X, labels)
+    data = data if model.scale_ is None else data.divided(model.scale_)
     for coefficient, leaf in model.graph_.signed():
         if coefficient > 0 and leaf.reads_features:
-            W = leaf.weights_matrix(rows) if isinstance(leaf, Reconstruction) else leaf.adjacency(rows)
+            W = leaf.weights_matrix(data) if isinstance(leaf, Reconstruction) else leaf.adjacency(data)
             if W is not None:
                 links = (W != 0).astype(np.int8)
                 links = links.maximum(links.T)

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 
 from .._extras import require
+from ..auto import UNITS_RATIO
 from ..metrics import standard_error
-from ..reducers import RATIO
 from ..selection import reducer_of
 from ._candidates import Candidate
 from ._methods import is_curved, is_recommendable, simplicity
@@ -150,7 +150,7 @@ class Comparison:
         """How many times the median deviation of the columns the largest is, where methods divided columns for that reason."""
         scales = [getattr(reducer_of(model), "scale_", None) for model in self.models.values()]
         ratios = [float(scale.max() / np.median(scale)) for scale in scales if scale is not None]
-        return max(ratios) if ratios and max(ratios) > RATIO else None
+        return max(ratios) if ratios and max(ratios) > UNITS_RATIO else None
 
     def summary(self) -> list[dict[str, Any]]:
         """One row per method, the best first.

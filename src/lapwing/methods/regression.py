@@ -21,6 +21,8 @@ from .about import About
 from .documents import graph_vectors, ridge_regression
 from .locality import NEIGHBORS
 
+TIED = 1e-9  # eigenvalues of a graph, which are at most 2, count as equal where they differ by no more than this
+
 
 class SpectralRegression(LinearReducer):
     r"""Spectral regression: the coordinates that a graph gives, as functions of few features or of all.
@@ -138,7 +140,7 @@ class SpectralRegression(LinearReducer):
             raise ValueError("X is constant: all samples are equal, so there is nothing to regress on")
         rho = float(self.ridge) * trace / min(data.n, data.d)
         if self.lasso:
-            V = _elastic_net(F, d, graph.vectors, rho, float(self.lasso))
+            V = _elastic_net(F, d, _turned(graph.vectors, graph.values), rho, float(self.lasso))
         else:
             V = ridge_regression(F, d, graph.vectors, rho)
         return Found(F._replace(back=lambda _: V.T), (None, None), graph, chosen)
@@ -162,3 +164,22 @@ def _elastic_net(F: Coordinates, d: np.ndarray, Y: np.ndarray, rho: float, share
         model = ElasticNet(alpha=lasso + ridge, l1_ratio=lasso / (lasso + ridge), tol=1e-8, max_iter=100_000)
         found.append(model.fit(X, y, sample_weight=weights).coef_)
     return np.array(found).T
+
+
+def _turned(Y: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Eigenvectors of equal eigenvalues, turned so that the first rows that tell them apart lie along axes.
+
+    Any rotation of these is as good, and solvers on other machines find another one. A lasso, unlike a ridge, sees the
+    difference. Classes give vectors as by orthogonalising their indicators in the order of the rows [2]_.
+    """
+    Y = Y.copy()
+    starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > TIED)
+    for tied in map(slice, starts, [*starts[1:], values.size]):
+        rest, axes = Y[:, tied].copy(), []
+        for _ in range(rest.shape[1]):
+            lengths = np.linalg.norm(rest, axis=1)
+            axis = rest[np.argmax(lengths > lengths.max() / 2)]
+            axes.append(axis / np.linalg.norm(axis))
+            rest -= np.outer(rest @ axes[-1], axes[-1])
+        Y[:, tied] = Y[:, tied] @ np.array(axes).T
+    return Y

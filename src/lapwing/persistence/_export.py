@@ -44,10 +44,10 @@ def to_torch(estimator: BaseEstimator) -> Any:
         raise TypeError(
             f"{name} is no linear method of lapwing, so to_torch has no matrix to write; LPP, OLPP, NPE and their kin have"
         )
-    if type(estimator).transform is not LinearReducer.transform:
-        raise TypeError(f"{name} has a transform of its own, which to_torch does not know")
     if isinstance(estimator, LPI):
         raise TypeError("LPI scales rows to unit length before it projects, which no linear layer does; use to_onnx")
+    if type(estimator).transform is not LinearReducer.transform:
+        raise TypeError(f"{name} has a transform of its own, which to_torch does not know")
     check_is_fitted(estimator)
     V = estimator.components_
     bias = -(V.astype(np.float64) @ estimator.mean_)

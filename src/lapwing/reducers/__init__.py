@@ -2,7 +2,7 @@
 
 from .._public import public
 from ..auto import Rules
-from .base import Reducer, build_terms
+from .base import Reducer, build_terms, resolve_graph
 from .feature import FeatureSelector
 from .free import FreeReducer
 from .kernel import KernelReducer
@@ -21,5 +21,6 @@ __all__ = [
     "Reducer",
     "Rules",
     "build_terms",
+    "resolve_graph",
 ]
 public(__name__, __all__, globals())

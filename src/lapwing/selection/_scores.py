@@ -18,9 +18,11 @@ from sklearn.model_selection import BaseCrossValidator, check_cv, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
 
+from .._labels import known_labels
 from .._validation import check_count, rows_by_number
 from ..graphs import Alignment, Pairs, Precomputed, TangentAlignment
-from .._labels import known_labels
+from ..methods import LPI
+from ..reducers import KernelReducer, LinearReducer
 from ._labels import LabelledSplit, SemiSupervised, known_part, labelled_scorer, reduced, reducer_of, some_rows
 
 
@@ -248,14 +250,25 @@ def why_not_nested(reducer: Any) -> str | None:
     elif any(isinstance(value, TangentAlignment) and value.n_components is None for value in parameters.values()):
         nested, remedy = False, "give TangentAlignment its own n_components"
     else:
-        known = isinstance(reducer, LinearDiscriminantAnalysis)
-        nested, remedy = getattr(reducer, "is_nested", known), "use GridSearchCV over n_components"
+        nested, remedy = getattr(reducer, "is_nested", _is_nested(reducer)), "use GridSearchCV over n_components"
     if nested:
         return None
     return (
         f"the first components of {type(reducer).__name__} may depend on n_components, so one fit cannot score every number "
         f"of them: {remedy}"
     )
+
+
+def _is_nested(reducer: Any) -> bool:
+    """Whether a fit with fewer components, and the same ``pca``, finds the first components of this one.
+
+    It does not where each fit draws other landmarks. The eigenvectors of a graph that LPI regresses on may belong to equal
+    eigenvalues, and then depend on how many are asked for.
+    """
+    if getattr(reducer, "landmarks", None) is not None and reducer.random_state is None:
+        return False
+    known = isinstance(reducer, LinearDiscriminantAnalysis | LinearReducer | KernelReducer)
+    return known and not isinstance(reducer, LPI)
 
 
 @dataclass(frozen=True, eq=False)
