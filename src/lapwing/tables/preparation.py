@@ -40,7 +40,7 @@ class UnseenCategories(UserWarning):
 
     def __init__(self, counts: dict[str, Counter[str]]):
         self.counts = counts
-        columns = "; ".join(f"{name!r} in {sum(n.values()):,} rows: {_some(n)}" for name, n in counts.items())
+        columns = "; ".join(f"{name!r} in {n.total():,} row{'s' * (n.total() != 1)}: {_some(n)}" for name, n in counts.items())
         super().__init__(f"values that the model does not know count as none of those that it knows: {columns}")
 
 
@@ -143,10 +143,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         decimal = self.decimal or _decimal_of(counts.values())
         columns = {name: self._recognised(name, cells[name], counts.get(name), decimal) for name in cells}
         bad |= {name: _why_neither(cells[name]) for name, column in columns.items() if column["kind"] == "neither"}
-        typed = {name: _typed(cells[name], column, name) for name, column in columns.items() if name not in bad}
+        typed = {name: typed_values(cells[name], column, name) for name, column in columns.items() if name not in bad}
         bad |= {name: why for name, values in typed.items() if (why := _why_infinite(values))}
         if bad:
-            raise ValueError(_unreadable(bad))
+            raise ValueError(_unreadable({name: bad[name] for name in given if name in bad}))
         self.left_out_ = {
             name: reason
             for name, values in typed.items()
@@ -178,19 +178,19 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _recognised(self, name: str, values: np.ndarray, counts: Counter[str] | None, decimal: str) -> dict[str, Any]:
         """What a column holds. The kind is "neither" where that cannot be said."""
         if counts is None:
-            return {"kind": "date", "written": None} if values.dtype.kind == "M" else _number(None)
+            return {"kind": "date", "written": None} if values.dtype.kind == "M" else number_column(None)
         if name in self.categories:
             named = all(plain(cell) is not None for cell in counts)
             known = sorted({as_named(cell) if named else cell for cell in counts})
             return {"kind": "category", "written": "numbers" if named else None, "known": known}
         if not counts:
-            return _number(None)  # an empty column
+            return number_column(None)  # an empty column
         words = {cell.casefold() for cell in counts}
         pair = [YES_NO] if len(words) == 2 or words <= {"true", "false"} else []
         first = "." if self.decimal is None and all(plain(cell) is not None for cell in counts) else decimal
         for written in dict.fromkeys((first, ".", ",", *pair)):
             if read := numbers(counts, written):
-                return _number(written, read[1])
+                return number_column(written, read[1])
         form = format_of(counts)
         if form is not None:
             return {"kind": "date", "written": form}
@@ -224,7 +224,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             Of floats where there are no categories, else of objects: floats, with NaN where they are missing, and text, which is
             ``""`` where it is missing.
         """
-        return _stacked(list(self._values(X).values()))
+        return stacked(list(self._values(X).values()))
 
     def to_frame(self, X: Any) -> Any:
         """What :meth:`transform` gives, as a pandas DataFrame whose columns have types: float64, or text.
@@ -232,6 +232,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         These are the inputs of the model that :func:`lapwing.to_onnx` writes.
         """
         return require("pandas", "tables").DataFrame(self._values(X))
+
+    def inputs(self) -> dict[str, str]:
+        """What each column of :meth:`to_frame` holds, in words, for programs that make these columns themselves."""
+        check_is_fitted(self)
+        return {name: _in_words(column) for name, column in self.columns_.items()}
 
     def _values(self, X: Any) -> dict[str, np.ndarray]:
         check_is_fitted(self)
@@ -249,7 +254,7 @@ class Preparation(TransformerMixin, BaseEstimator):
                 cells = cells_of(given[name], self._marks(), column["kind"] == "category")
             except TypeError as error:
                 raise ValueError(f"column {name!r}: {error}") from error
-            values[name] = _typed(cells, column, name)
+            values[name] = typed_values(cells, column, name)
             if "gap" in self.refuse and (gaps := _gaps(values[name])).any():
                 raise ValueError(
                     f"column {name!r}: a value is missing (the first in row {int(np.argmax(gaps)) + 1}), and the model was "
@@ -299,7 +304,15 @@ def _columns(X: Any) -> tuple[dict[str, Any], bool]:
     return {name: X[key] for name, key in zip(names, keys, strict=True)}, True
 
 
-def _number(written: str | None, unit: str = "") -> dict[str, Any]:
+def _in_words(column: dict[str, Any]) -> str:
+    if column["kind"] == "category":
+        return "text, '' where missing"
+    number = f"number in {column['unit']}" if column.get("unit") else "number"
+    other = {"date": "days since 1970-01-01", YES_NO: "1 for yes, 0 for no"}
+    return f"{other.get(column['kind'], other.get(column['written'], number))}, NaN where missing"
+
+
+def number_column(written: str | None, unit: str = "") -> dict[str, Any]:
     return {"kind": "number", "written": written, "unit": unit}
 
 
@@ -320,7 +333,7 @@ def _gaps(values: np.ndarray) -> np.ndarray:
     return values == "" if values.dtype == object else np.isnan(values)
 
 
-def _stacked(columns: list[np.ndarray]) -> np.ndarray:
+def stacked(columns: list[np.ndarray]) -> np.ndarray:
     types = {column.dtype for column in columns}
     X = np.empty((len(columns[0]), len(columns)), dtype=object if np.dtype(object) in types else np.result_type(*types))
     for j, column in enumerate(columns):
@@ -331,7 +344,7 @@ def _stacked(columns: list[np.ndarray]) -> np.ndarray:
 # The values of a column
 
 
-def _typed(cells: np.ndarray, column: dict[str, Any], name: str) -> np.ndarray:
+def typed_values(cells: np.ndarray, column: dict[str, Any], name: str) -> np.ndarray:
     """The cells as floats, or as names of categories."""
     if column["kind"] == "category":
         return _categories(cells, column["written"] == "numbers")

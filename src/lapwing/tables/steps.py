@@ -296,8 +296,8 @@ def preparation_of(model: Any) -> Preparation | None:
     return first if isinstance(first, Preparation) else None
 
 
-def text_columns(model: Any) -> dict[int, list[str]]:
-    """The numbers of the columns in which a model takes text, which its first steps encode, and the values that they know."""
+def text_columns(model: Any) -> dict[int, list[str] | None]:
+    """The numbers of the columns in which a model takes text, and the categories that its encoder knows; None for dates."""
     step = getattr(model, "reducer_", model)  # a model with a classifier after it
     if isinstance(step, Pipeline):
         # up to the first step that knows, such as the encoder after an imputer
@@ -310,7 +310,7 @@ def text_columns(model: Any) -> dict[int, list[str]]:
         return found
     if isinstance(step, Preparation):
         places = {name: j for j, name in enumerate(getattr(step, "feature_names_in_", map(str, range(step.n_features_in_))))}
-        return {places[name]: column.get("known", []) for name, column in step.columns_.items() if column["kind"] != "number"}
+        return {places[name]: column.get("known") for name, column in step.columns_.items() if column["kind"] != "number"}
     if isinstance(step, OneHotEncoder):
         words = [[value for value in values if isinstance(value, str)] for values in step.categories_]
         return {j: values for j, values in enumerate(words) if values}
