@@ -81,7 +81,6 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
     if preparation is not None:
         opened = _opened(Pipeline(opened.steps[1:])) if isinstance(opened, Pipeline) else FunctionTransformer()
     width = getattr(estimator, "n_features_in_", getattr(opened, "n_features_in_", None))
-    width = width if preparation is None else len(preparation.columns_)
     if width is None:
         raise TypeError(f"{type(estimator).__name__} does not say how many columns it takes, which ONNX has to know")
     text = [j for j, known in sorted(text_columns(opened).items()) if known is not None]
@@ -110,7 +109,6 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
         said = " ".join(str(error).split()) + " (skl2onnx writes some steps in float32 alone)" * (dtype == "float64")
         raise TypeError(f"{type(estimator).__name__} cannot be written as ONNX: {said}") from error
     names = [str(name) for name in getattr(estimator, "feature_names_in_", range(width))]
-    names = names if preparation is None else list(preparation.columns_)
     for name, columns in inputs.items() if text or preparation is not None else ():
         written.metadata_props.add(key=name, value=json.dumps([names[j] for j in columns]))
     if preparation is not None:
@@ -211,7 +209,7 @@ def _why_not(step: Any, kind: Any) -> str | None:
         return f"has kernel={step.kernel!r}, which to_onnx cannot write; use one of {', '.join(KERNELS)}"
     if isinstance(step, LinearDiscriminantAnalysis):
         return f"has solver={step.solver!r}, which finds no projection; use 'svd' or 'eigen'"
-    if isinstance(step, Preparation) and len(step.columns_) < step.n_features_in_:
+    if isinstance(step, Preparation) and step.left_out_:
         return f"leaves columns out ({', '.join(map(repr, step.left_out_))}); drop them before"
     if isinstance(step, SimpleImputer) and step.add_indicator:
         return "has add_indicator=True, which to_onnx cannot write; use False"

@@ -155,7 +155,7 @@ def test_new_rows_are_not_like_the_old():
     text = Path("old.csv").read_text().replace("basic", "gold")
     Path("new.csv").write_text(text)
     said = run("transform", "model.lapwing", "new.csv", "-o", "z.csv").stderr
-    assert "column 'plan' has values that the model does not know, which count as none: gold\n" in said
+    assert "column 'plan' has values that the model does not know, which count as none, in 103 rows: gold\n" in said
     Path("new.csv").write_text(text.replace("2022-", "22-"))
     said = run("transform", "model.lapwing", "new.csv", "-o", "z.csv", code=1).stderr
     assert "is no date of the format ISO 8601 that was fitted" in said
@@ -175,9 +175,9 @@ def test_switches(folder):
         "fit", "c.csv", "-l", "churned", "--drop", "plan,region,device,signup,last_seen", "--standardize", "no"
     ).stderr
     assert "missing values imputed\n" in said
-    assert [name for name, _ in load("model.lapwing").steps] == ["impute", "lpp"]
+    assert [name for name, _ in load("model.lapwing").steps] == ["prepare", "impute", "lpp"]
     write("n.csv", [Table(np.random.RandomState(0).rand(30, 3), feature_names=["a", "b", "c"])])
-    for switch, steps in (([], None), (["--impute"], ["impute"]), (["--standardize", "yes"], ["scale"])):
+    for switch, steps in (([], None), (["--impute"], ["prepare", "impute"]), (["--standardize", "yes"], ["prepare", "scale"])):
         run("fit", "n.csv", *switch)
         found = load("model.lapwing")
         assert isinstance(found, LPP) if steps is None else [name for name, _ in found.steps][:-1] == steps

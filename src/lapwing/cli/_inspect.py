@@ -61,7 +61,7 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
         "steps": _steps(whole) if whole is not estimator else None,
         "columns": _columns(whole),
         "features": _n_features(whole),
-        "feature_names": Taken(whole).names,
+        "feature_names": getattr(whole, "feature_names_in_", None),
         "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": None if names is None else len(names),
         **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
@@ -112,8 +112,6 @@ def _reducer(model: Any) -> Any:
 
 def _n_features(model: Any) -> int | None:
     """How many columns a model takes; None where its first step is passed through and the next does not say."""
-    if (names := Taken(model).names) is not None:
-        return len(names)
     steps = [step for _, step in getattr(model, "steps", [])]
     found = (getattr(part, "n_features_in_", None) for part in [model, *steps])
     return next((count for count in found if count is not None), None)

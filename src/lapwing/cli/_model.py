@@ -303,7 +303,8 @@ def transform(
     columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
     notes = Notes(estimator, taken, data)
     if taken.preparation is not None:  # its part is done while rows are looked at
-        estimator, projector = estimator[1:], estimator[1:] if projector is estimator else projector and projector[1:]
+        rest = estimator[1:]
+        estimator, projector = rest, rest if projector is estimator else projector and projector[1:]
     with Progress("projecting rows", None, "done") as update, writing(output):
         projected = _projected(estimator, projector, notes.checked(tables), plain, update, data)
         if output == "-" and sys.stdout.isatty():
@@ -366,9 +367,8 @@ class Notes:
                 f"{self._data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
                 f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
             )
-        count = table.X.shape[1]
-        wanted = self._model.n_features_in_ if self._taken.names is None else len(self._taken.names)
-        if count not in (wanted, self._model.n_features_in_):
+        count, wanted = table.X.shape[1], self._model.n_features_in_
+        if count != wanted:
             found = counted(count, "column")
             raise ValueError(f"{self._data}: {found} of features, but the model was fitted to {wanted}")
 

@@ -65,13 +65,9 @@ class Taken:
 
         self.preparation = preparation_of(model)
         names = getattr(model, "feature_names_in_", None)
-        if self.preparation is not None:
-            self.names = list(self.preparation.columns_)
-            self.categories = [name for name, c in self.preparation.columns_.items() if c["kind"] == "category"]
-        else:
-            text = text_columns(model)
-            self.names = None if names is None else [str(name) for name in names]
-            self.categories = [str(j) if self.names is None else self.names[j] for j in text]
+        self.names = None if names is None else [str(name) for name in names]
+        words = [j for j, known in text_columns(model).items() if known is not None or self.preparation is None]
+        self.categories = [str(j) if self.names is None else self.names[j] for j in words]
         self.fills_gaps = _fills_gaps(model)
         self.is_mixed = self.preparation is not None or bool(self.categories) or self.fills_gaps
 
@@ -83,20 +79,15 @@ class Taken:
         from ..tables.preparation import number_column, stacked, typed_values
 
         if self.preparation is not None:
-            return self.preparation.transform(self._named(table.X))
+            names = self.preparation.columns_
+            by_place = not set(names) <= set(table.feature_names) and len(names) == len(table.feature_names)
+            return self.preparation.transform(table.X.rename_columns(list(names)) if by_place else table.X)
         columns = []
         for name in table.feature_names:
             cells = cells_of(table.X[name], as_text=name in self.categories)
             words = np.array([np.nan if cell is None else cell for cell in cells.tolist()], dtype=object)
             columns.append(words if name in self.categories else typed_values(cells, number_column(None), name))
         return stacked(columns)
-
-    def _named(self, X: Any) -> Any:
-        """The columns by the names that the model knows; by their places where the file has no names."""
-        fitted = [str(name) for name in getattr(self.preparation, "feature_names_in_", [])]
-        if set(self.names) <= set(X.column_names) or len(X.column_names) not in (len(fitted), len(self.names)):
-            return X
-        return X.rename_columns(fitted if len(X.column_names) == len(fitted) else self.names)
 
 
 def _fills_gaps(model: Any) -> bool:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
 from .._validation import caller_stacklevel
-from .cells import YES_NO, as_named, cells_of, days, format_of, is_like_a_number, numbers, parsed, plain
+from .cells import ISO, YES_NO, as_named, cells_of, days, format_of, is_like_a_number, numbers, parsed, plain
 
 MOST_CATEGORIES = 50  # text with more different values is left out, unless it is asked for
 LONG_TEXT = 40  # text that is longer than this on average is prose and not a name
@@ -83,9 +83,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     n_gaps_ : int
         How many cells of the columns that are used were missing.
     n_features_in_ : int
-        The number of columns.
+        The number of columns that are used; of an array, of all columns.
     feature_names_in_ : ndarray of str
-        The names of the columns, where they have some. Later tables need those of ``columns_``, in any order.
+        The names of the columns that are used, where they have names. Later tables need these, in any order.
 
     Warns
     -----
@@ -161,9 +161,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         self._check_refused([name for name, count in gaps.items() if count])
         self.n_gaps_ = sum(gaps.values())
         _warn_of_doubts({name: column for name, column in self.columns_.items() if name not in self.categories}, used, counts)
-        self.n_features_in_ = len(given)
+        self.n_features_in_ = len(self.columns_) if named else len(given)
         if named:
-            self.feature_names_in_ = np.array(list(given), dtype=object)
+            self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
         return self
 
     def _check_parameters(self) -> None:
@@ -248,13 +248,11 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ValueError(f"X has {len(given)} columns, but Preparation was fitted with {self.n_features_in_}")
         else:  # by their places
             given = dict(zip(getattr(self, "feature_names_in_", given), given.values(), strict=True))
+        cells = {name: self._cells(name, given[name]) for name in self.columns_}
+        decimal = self.decimal or _decimal_of(_counts(own) for own in cells.values() if own.dtype == object)
         values, unseen = {}, {}
         for name, column in self.columns_.items():
-            try:
-                cells = cells_of(given[name], self._marks(), column["kind"] == "category")
-            except TypeError as error:
-                raise ValueError(f"column {name!r}: {error}") from error
-            values[name] = typed_values(cells, column, name)
+            values[name] = typed_values(cells[name], column, name, decimal)
             if "gap" in self.refuse and (gaps := _gaps(values[name])).any():
                 raise ValueError(
                     f"column {name!r}: a value is missing (the first in row {int(np.argmax(gaps)) + 1}), and the model was "
@@ -265,6 +263,12 @@ class Preparation(TransformerMixin, BaseEstimator):
         if unseen:
             warnings.warn(UnseenCategories(unseen), stacklevel=caller_stacklevel())
         return values
+
+    def _cells(self, name: str, column: Any) -> np.ndarray:
+        try:
+            return cells_of(column, self._marks(), self.columns_[name]["kind"] == "category")
+        except TypeError as error:
+            raise ValueError(f"column {name!r}: {error}") from error
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns that are used.
@@ -344,15 +348,15 @@ def stacked(columns: list[np.ndarray]) -> np.ndarray:
 # The values of a column
 
 
-def typed_values(cells: np.ndarray, column: dict[str, Any], name: str) -> np.ndarray:
-    """The cells as floats, or as names of categories."""
+def typed_values(cells: np.ndarray, column: dict[str, Any], name: str, decimal: str = ".") -> np.ndarray:
+    """The cells as floats, or as names of categories. ``decimal`` is the sign of the table, where the column has learnt none."""
     if column["kind"] == "category":
         return _categories(cells, column["written"] == "numbers")
     if column["kind"] == "date":
         return _days(cells, column["written"], name)
     if cells.dtype.kind == "M":
         raise ValueError(f"column {name!r} holds dates, and numbers when the model was fitted")
-    return cells if cells.dtype.kind == "f" else _numbers(cells, column, name)
+    return cells if cells.dtype.kind == "f" else _numbers(cells, column, name, decimal)
 
 
 def _categories(cells: np.ndarray, named: bool) -> np.ndarray:
@@ -360,9 +364,10 @@ def _categories(cells: np.ndarray, named: bool) -> np.ndarray:
     return np.array([names.get(cell, "") for cell in cells.tolist()], dtype=object)
 
 
-def _numbers(cells: np.ndarray, column: dict[str, Any], name: str) -> np.ndarray:
+def _numbers(cells: np.ndarray, column: dict[str, Any], name: str, decimal: str) -> np.ndarray:
     counts, learnt = _counts(cells), column["written"]
-    for written in dict.fromkeys((learnt or ".", ".", ",", YES_NO)):
+    first = learnt or ("." if all(plain(cell) is not None for cell in counts) else decimal)
+    for written in dict.fromkeys((first, ".", ",", YES_NO)):
         if not (found := numbers(counts, written)):
             continue
         values, unit = found
@@ -387,12 +392,15 @@ def _days(cells: np.ndarray, form: str | None, name: str) -> np.ndarray:
     if cells.dtype.kind == "M" or cells.dtype.kind == "f":
         return days(cells) if cells.dtype.kind == "M" else cells
     counts = _counts(cells)
-    form = form or (format_of(counts) if counts else None)
-    try:
-        dates = {cell: parsed(cell, form or "") for cell in counts}
-    except ValueError as error:
-        odd = sorted(counts)[:SHOWN_CELLS]
-        raise ValueError(f"column {name!r}: no dates of one known format{f' ({form})' * bool(form)}: {odd}") from error
+    form = form or (format_of(counts) if counts else None) or ISO
+    dates = {}
+    for row, cell in enumerate(cells.tolist()):
+        if cell is not None and cell not in dates:
+            try:
+                dates[cell] = parsed(cell, form)
+            except ValueError as error:
+                said = f"column {name!r}: {cell!r} in row {row + 1} is no date of the format {form} that was fitted"
+                raise ValueError(said) from error
     return days(np.array([dates.get(cell) for cell in cells.tolist()], dtype="datetime64[us]"))
 
 

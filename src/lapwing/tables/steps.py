@@ -309,8 +309,9 @@ def text_columns(model: Any) -> dict[int, list[str] | None]:
             found |= {chosen[j]: known for j, known in text_columns(part).items()}
         return found
     if isinstance(step, Preparation):
-        places = {name: j for j, name in enumerate(getattr(step, "feature_names_in_", map(str, range(step.n_features_in_))))}
-        return {places[name]: column.get("known") for name, column in step.columns_.items() if column["kind"] != "number"}
+        names = list(getattr(step, "feature_names_in_", map(str, range(step.n_features_in_))))
+        words = {name: column for name, column in step.columns_.items() if column["kind"] != "number"}
+        return {names.index(name): column.get("known") for name, column in words.items()}
     if isinstance(step, OneHotEncoder):
         words = [[value for value in values if isinstance(value, str)] for values in step.categories_]
         return {j: values for j, values in enumerate(words) if values}
