@@ -35,7 +35,7 @@ PARQUET = "Parquet file"
 
 def arrow(part: str = "") -> Any:
     """pyarrow, or a part of it."""
-    return require(f"pyarrow{part}", "cli")
+    return require(f"pyarrow{part}", "tables")
 
 
 class Layout(NamedTuple):

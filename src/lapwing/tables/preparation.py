@@ -162,6 +162,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.n_gaps_ = sum(gaps.values())
         _warn_of_doubts({name: column for name, column in self.columns_.items() if name not in self.categories}, used, counts)
         self.n_features_in_ = len(self.columns_) if named else len(given)
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if named:
             self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
         return self

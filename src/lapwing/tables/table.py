@@ -195,7 +195,7 @@ def missing_values(path: str, first: dict[str, int], what: str = "missing") -> s
 def joined(tables: list[Table]) -> Table:
     """The rows of all tables, one after the other."""
     first, parts = tables[0], [table.X for table in tables]
-    stack = require("pyarrow", "cli").concat_tables if first.is_mixed else np.concatenate
+    stack = require("pyarrow", "tables").concat_tables if first.is_mixed else np.concatenate
     stack = sparse.vstack if sparse.issparse(first.X) else stack
     y, ids = (
         None if getattr(first, name) is None else np.concatenate([getattr(table, name) for table in tables])
