@@ -39,9 +39,9 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
 
     Where a ``ColumnTransformer`` at the beginning encodes text, there are two inputs: ``X`` with the other columns, in their
     order, and ``S`` with those of text, a blank standing for a missing one; the entries ``X`` and ``S`` of the model's metadata
-    name the columns of each, or number them. A :class:`~lapwing.tables.Preparation` at the beginning is not written: the model takes
-    the columns that ``preparation.to_frame(X)`` gives, and the entry ``columns`` says what each must be: dates come as days since
-    1970, missing numbers as NaN. A classifier at the end has
+    name the columns of each, or number them. A :class:`~lapwing.tables.Preparation` at the beginning is not written: the model
+    takes the columns that ``preparation.to_frame(X)`` gives, and the entry ``columns`` says what each must be: dates come as days
+    since 1970, missing numbers as NaN. A classifier at the end has
     the outputs ``label`` and ``probabilities``, k-means ``label`` and the distances ``Y``. LDA is written as a projection.
     onnxruntime loads the model once, so that what is returned can be used.
 

@@ -177,7 +177,11 @@ def test_switches(folder):
     assert "missing values imputed\n" in said
     assert [name for name, _ in load("model.lapwing").steps] == ["prepare", "impute", "lpp"]
     write("n.csv", [Table(np.random.RandomState(0).rand(30, 3), feature_names=["a", "b", "c"])])
-    for switch, steps in (([], None), (["--impute"], ["prepare", "impute"]), (["--standardize", "yes"], ["prepare", "scale"])):
+    for switch, steps in (
+        ([], None),
+        (["--impute"], ["prepare", "impute"]),
+        (["--standardize", "yes"], ["prepare", "scale"]),
+    ):
         run("fit", "n.csv", *switch)
         found = load("model.lapwing")
         assert isinstance(found, LPP) if steps is None else [name for name, _ in found.steps][:-1] == steps

@@ -1,4 +1,4 @@
-"""The same table gives the same numbers, to the last bit, whoever reads it: the command line, pandas, polars, or typed columns."""
+"""The same table gives the same numbers, to the last bit, whoever reads it: the command line, pandas, polars, or by types."""
 
 import csv
 import warnings
@@ -56,7 +56,10 @@ FILES = {
     "German days": ({"day": ["01.03.2024", "31.12.2023"], "x": ["1,5", "2"]}, ";"),
     "American days": ({"day": ["03/01/2024", "12/31/2023", "NA"], "x": NUMBERS}, ","),
     "months in words": ({"day": ["1 Mar 2024", "31 Dec 2023"], "x": NUMBERS}, ","),
-    "marks of gaps": ({"x": ["1", "NA", "?", "n/a", "null", "-", "", "2.5"], "plan": ["a", "?", "b", "NULL", "--"]}, ","),
+    "marks of gaps": (
+        {"x": ["1", "NA", "?", "n/a", "null", "-", "", "2.5"], "plan": ["a", "?", "b", "NULL", "--"]},
+        ",",
+    ),
     "whole numbers with gaps": ({"visits": ["1", "", "3", "12"], "plan": ["a", "b", ""]}, ","),
     "numbers with words": ({"house": ["12", "12a", "14b", "9c"], "x": NUMBERS}, ","),
     "an index and identifiers": ({"": None, "customer_id": None, "x": NUMBERS, "plan": ["a", "b"]}, ","),
@@ -209,7 +212,9 @@ def test_numbers_that_look_like_gaps_are_told(mark, as_text):
     ages = np.random.RandomState(0).randint(18, 80, 40).astype(float)
     ages[[3, 5, 8]] = mark
     column = ages.astype(int).astype(str) if as_text else ages
-    with pytest.warns(UserWarning, match=rf"column 'age': {mark} stands in 3 rows, far from all other values") as caught:
+    with pytest.warns(
+        UserWarning, match=rf"column 'age': {mark} stands in 3 rows, far from all other values"
+    ) as caught:
         kept = Preparation().fit({"age": column, "n": range(40)})
     assert f"missing=[{mark}]" in str(caught[0].message)
     assert kept.transform({"age": column, "n": range(40)})[3, 0] == mark
@@ -313,7 +318,13 @@ def test_arrays_keep_their_places():
 
 
 def test_every_type_of_a_column():
-    days = [datetime(1970, 1, 2), date(1970, 1, 3), np.datetime64("1970-01-04T12"), None, pandas.Timestamp("1970-01-05")]
+    days = [
+        datetime(1970, 1, 2),
+        date(1970, 1, 3),
+        np.datetime64("1970-01-04T12"),
+        None,
+        pandas.Timestamp("1970-01-05"),
+    ]
     frame = pandas.DataFrame(
         {
             "day": pandas.Series(days, dtype=object),
@@ -333,7 +344,13 @@ def test_every_type_of_a_column():
 
 
 def test_inputs_in_words():
-    rows = {"at": ["2024-01-01"] * 4, "pay": ["€5", "€6", "€7", ""], "ok": ["yes", "no"] * 2, "w": ["a", "b"] * 2, "n": range(4)}
+    rows = {
+        "at": ["2024-01-01"] * 4,
+        "pay": ["€5", "€6", "€7", ""],
+        "ok": ["yes", "no"] * 2,
+        "w": ["a", "b"] * 2,
+        "n": range(4),
+    }
     assert Preparation().fit(rows).inputs() == {
         "at": "days since 1970-01-01, NaN where missing",
         "pay": "number in €, NaN where missing",

@@ -407,7 +407,8 @@ class Notes:
             say(f"{counted(self._gaps, 'missing value')} imputed")
         for name, counts in self._unseen.items():
             rows = counted(counts.total(), "row")
-            say(f"column {name!r} has values that the model does not know, which count as none, in {rows}: {some(sorted(counts))}")
+            new = some(sorted(counts))
+            say(f"column {name!r} has values that the model does not know, which count as none, in {rows}: {new}")
 
 
 def _projector(model: Any, coordinates: bool, output: str) -> Any:

@@ -72,7 +72,7 @@ class Taken:
         self.is_mixed = self.preparation is not None or bool(self.categories) or self.fills_gaps
 
     def rows(self, table: Any) -> Any:
-        """The rows of a table of columns: typed by the preparation, or numbers and text with NaN for gaps, as pandas reads them."""
+        """The rows of a table of columns: as the preparation gives them, or as pandas reads them."""
         import numpy as np
 
         from ..tables.cells import cells_of

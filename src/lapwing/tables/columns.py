@@ -31,6 +31,7 @@ LINE_TIMES = 64  # bytes of memory per byte of the first lines, while their cell
 COLUMN_BYTES = 14_000  # bytes of memory that Arrow takes per column
 DELIMITERS = ",\t;| "
 PARQUET = "Parquet file"
+NO_HEADER = "the first line has numbers and is taken for data, so that columns are numbered from 0; --header says that it has names"
 
 
 def arrow(part: str = "") -> Any:
@@ -117,7 +118,9 @@ def _layout(source: Any, path: str, size: int, header: bool | None) -> Layout:
             head += more
     cut = len(head) >= HEAD  # they may end inside a line, or inside a character
     encoding = _encoding(head, cut, path)
-    text = getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)(errors="replace").decode(head, not cut)
+    text = getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)(errors="replace").decode(
+        head, not cut
+    )
     if not text.strip():
         raise ValueError(f"{path}: the file is empty")
     delimiter = max(DELIMITERS, key=lambda delimiter: _agreement(_rows(text, delimiter, cut), delimiter))
@@ -127,11 +130,14 @@ def _layout(source: Any, path: str, size: int, header: bool | None) -> Layout:
     named = _has_header(rows) if header is None else header
     names = rows[0] if named else [str(j) for j in range(len(rows[0]))]
     check_memory(path, COLUMN_BYTES * len(names), size, f"a table of {len(names):,} columns")
-    return Layout(encoding, delimiter, names, named, rows[int(named) :], max(BLOCK, 2 * max(map(len, head.split(b"\n")))))
+    return Layout(
+        encoding, delimiter, names, named, rows[int(named) :], max(BLOCK, 2 * max(map(len, head.split(b"\n"))))
+    )
 
 
 def _too_long(path: str, longest: int) -> str:
-    return f"{path}: a line is longer than {longest:,} bytes, the most for a file of its size; is this CSV? If so, unpack the file"
+    most = f"{longest:,} bytes, the most for a file of its size"
+    return f"{path}: a line is longer than {most}; is this CSV? If so, unpack the file"
 
 
 def _encoding(head: bytes, cut: bool, path: str) -> str:
@@ -202,8 +208,9 @@ def _check_header(layout: Layout, wanted: Wanted, path: str) -> None:
 
 def _columns_of_words(layout: Layout) -> list[str]:
     """The columns in whose first rows there is something else than numbers."""
-    columns = zip(layout.names, zip(*(row for row in layout.rows if len(row) == len(layout.names)), strict=True), strict=False)
-    return [name for name, cells in columns if not all(_is_number(c) or c.strip() in MISSING for c in cells)]
+    whole = [row for row in layout.rows if len(row) == len(layout.names)]
+    columns = dict(zip(layout.names, zip(*whole, strict=True), strict=False))
+    return [name for name, cells in columns.items() if not all(_is_number(c) or c.strip() in MISSING for c in cells)]
 
 
 def _check_numeric(words: list[str], roles: Roles, path: str) -> None:
@@ -224,7 +231,9 @@ def _check_numeric(words: list[str], roles: Roles, path: str) -> None:
 
 def _conversion(layout: Layout, roles: Roles, wanted: Wanted) -> Any:
     commas = layout.delimiter != "," and any(
-        number(cell.strip(), ".") is None and number(cell.strip(), ",") is not None for row in layout.rows for cell in row
+        number(cell.strip(), ".") is None and number(cell.strip(), ",") is not None
+        for row in layout.rows
+        for cell in row
     )
     convert = arrow(".csv").ConvertOptions(decimal_point="," if commas else ".")
     convert.include_columns = list(dict.fromkeys([*roles.features, *roles.others]))
@@ -263,11 +272,8 @@ def _table(
     """A batch whose first row is row ``row + 1`` of the file."""
     y, ids = (None if name is None else _values(batch.column(name)) for name in (roles.label, roles.id))
     aside = {name: _values(batch.column(name)) for name in roles.aside}
-    named, notes = layout is None or layout.named, ()
-    if layout is not None and not layout.named and wanted.header is None:
-        notes = (
-            "the first line has numbers and is taken for data, so that columns are numbered from 0; --header says that it names them",
-        )
+    named = layout is None or layout.named
+    notes = () if named or wanted.header is not None else (NO_HEADER,)
     if wanted.mixed:
         X = arrow().Table.from_batches([batch]).select(roles.features)
         return Table(X, y, ids, roles.features, aside=aside, notes=notes)

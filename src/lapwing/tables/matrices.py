@@ -226,7 +226,7 @@ def read_matrix_market(path: str, wanted: Wanted) -> Iterator[Table]:
         yield from _matrix(path, X, wanted, _labels(path, wanted.label, X.shape, columns=True), 0)
 
 
-#: Reads a matrix from standard input, and writes it to standard output as .npz or .npy. The argument is the memory that it may take.
+#: Reads a matrix from standard input, and writes it to standard output as .npz or .npy. The argument is the memory it may take.
 MARKET = """
 import io, sys
 import numpy

@@ -40,7 +40,9 @@ class UnseenCategories(UserWarning):
 
     def __init__(self, counts: dict[str, Counter[str]]):
         self.counts = counts
-        columns = "; ".join(f"{name!r} in {n.total():,} row{'s' * (n.total() != 1)}: {_some(n)}" for name, n in counts.items())
+        columns = "; ".join(
+            f"{name!r} in {n.total():,} row{'s' * (n.total() != 1)}: {_some(n)}" for name, n in counts.items()
+        )
         super().__init__(f"values that the model does not know count as none of those that it knows: {columns}")
 
 
@@ -50,16 +52,16 @@ class Preparation(TransformerMixin, BaseEstimator):
     It takes data frames of pandas and polars, tables of pyarrow, dictionaries of columns, and arrays. Columns may be text or
     have types: the same cells give the same numbers. ``fit`` decides what each column holds, from its cells and its name:
 
-    - **Numbers**, also with blanks around them, separated thousands (``3,160``), a decimal comma (``1.234,50``), and a currency or
-      per cent sign (``€78.37``, ``71.7%``). Yes and no, true and false become 1 and 0.
-    - **Dates** become days since 1970, with the time of the day as a fraction. Text is read in the usual formats (``2024-03-01``,
-      ``2024-03-01T12:30``, ``01.03.2024``, ``03/01/2024``, ``1 Mar 2024``), one format per column. Where two formats fit, the
-      month stands first.
+    - **Numbers**, also with blanks around them, separated thousands (``3,160``), a decimal comma (``1.234,50``), and a currency
+      or per cent sign (``€78.37``, ``71.7%``). Yes and no, true and false become 1 and 0.
+    - **Dates** become days since 1970, with the time of the day as a fraction. Text is read in the usual formats
+      (``2024-03-01``, ``2024-03-01T12:30``, ``01.03.2024``, ``03/01/2024``, ``1 Mar 2024``), one format per column. Where two
+      formats fit, the month stands first.
     - **Categories** are text of at most 50 different values, without the blanks around it.
     - Columns that cannot help are left out: those that name rows, prose, text that is the same everywhere, empty columns.
 
-    Gaps are blank cells and marks such as ``NA``, ``n/a``, ``null`` and ``?``; they become NaN, and ``""`` in categories. A column that
-    is mostly numbers, with words among them, is refused, and so is one whose dates are written in two ways.
+    Gaps are blank cells and marks such as ``NA``, ``n/a``, ``null`` and ``?``; they become NaN, and ``""`` in categories. A
+    column that is mostly numbers, with words among them, is refused, and so is one whose dates are written in two ways.
     scikit-learn's ``SimpleImputer``, ``OneHotEncoder`` and scalers come after it; :func:`prepare` puts all of them together.
 
     Parameters
@@ -69,15 +71,17 @@ class Preparation(TransformerMixin, BaseEstimator):
     missing : sequence of (str or number), default=()
         Marks of missing values in this table, such as ``-999``, beside the usual ones.
     decimal : {".", ","} or None, default=None
-        The decimal sign of numbers as text. None looks at all columns: ``1,234`` is 1234, unless another column has a decimal comma.
+        The decimal sign of numbers as text. None looks at all columns: ``1,234`` is 1234, unless another column has a decimal
+        comma.
     refuse : sequence of {"category", "date", "gap"}, default=()
         What is an error here, also in later rows.
 
     Attributes
     ----------
     columns_ : dict of str to dict
-        For each column that is used its ``kind``, which is ``"number"``, ``"date"`` or ``"category"``; how it is ``written``: a decimal
-        sign, ``"yes/no"``, a format of dates, or None where cells were no text; the ``unit`` of numbers; and the ``known`` categories.
+        For each column that is used its ``kind``, which is ``"number"``, ``"date"`` or ``"category"``; how it is ``written``: a
+        decimal sign, ``"yes/no"``, a format of dates, or None where cells were no text; the ``unit`` of numbers; and the ``known``
+        categories.
     left_out_ : dict of str to str
         For each column that is not used the reason.
     n_gaps_ : int
@@ -160,7 +164,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         gaps = {name: int(_gaps(values).sum()) for name, values in used.items()}
         self._check_refused([name for name, count in gaps.items() if count])
         self.n_gaps_ = sum(gaps.values())
-        _warn_of_doubts({name: column for name, column in self.columns_.items() if name not in self.categories}, used, counts)
+        _warn_of_doubts(
+            {name: column for name, column in self.columns_.items() if name not in self.categories}, used, counts
+        )
         self.n_features_in_ = len(self.columns_) if named else len(given)
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if named:
@@ -244,7 +250,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         given, named = _columns(X)
         if named and hasattr(self, "feature_names_in_"):
             if missing := [name for name in self.columns_ if name not in given]:
-                raise ValueError(f"no {listed(missing)}, on which the model was fitted; there are {listed(list(given))}")
+                raise ValueError(
+                    f"no {listed(missing)}, on which the model was fitted; there are {listed(list(given))}"
+                )
         elif len(given) != self.n_features_in_:
             raise ValueError(f"X has {len(given)} columns, but Preparation was fitted with {self.n_features_in_}")
         else:  # by their places
@@ -301,7 +309,9 @@ def _columns(X: Any) -> tuple[dict[str, Any], bool]:
     if not keys:
         X = X if hasattr(X, "dtype") else np.array(X, dtype=object)
         if getattr(X, "ndim", 0) != 2 or not isinstance(X, np.ndarray):
-            raise ValueError(f"X of {type(X).__name__} and shape {np.shape(X)} must have rows and columns, as a table has")
+            raise ValueError(
+                f"X of {type(X).__name__} and shape {np.shape(X)} must have rows and columns, as a table has"
+            )
         return {str(j): column for j, column in enumerate(X.T)}, False
     names = [str(key) for key in keys]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
@@ -376,7 +386,7 @@ def _numbers(cells: np.ndarray, column: dict[str, Any], name: str, decimal: str)
             raise ValueError(f"column {name!r} is in {unit}, and was in {column['unit']} when the model was fitted")
         if learnt not in (None, written) and YES_NO not in (learnt, written):
             warnings.warn(
-                f"column {name!r} has {written!r} as its decimal sign, and had {learnt!r} when the model was fitted; it is read so",
+                f"column {name!r} has {written!r} as its decimal sign, and had {learnt!r} when the model was fitted",
                 UserWarning,
                 stacklevel=caller_stacklevel(),
             )
@@ -478,9 +488,13 @@ def _warn_of_doubts(
     for name, column in columns.items():
         if column["kind"] == "number" and (mark := _sentinel(values[name])) is not None:
             rows = int((values[name] == mark).sum())
-            doubts.append(f"column {name!r}: {mark} stands in {rows:,} rows, far from all other values (missing=[{mark}])")
+            doubts.append(
+                f"column {name!r}: {mark} stands in {rows:,} rows, far from all other values (missing=[{mark}])"
+            )
         elif column["kind"] == "category" and (like := _like_numbers(counts[name])):
-            doubts.append(f"column {name!r}: {like:,} of {counts[name].total():,} values are numbers; it is read as text")
+            doubts.append(
+                f"column {name!r}: {like:,} of {counts[name].total():,} values are numbers; it is read as text"
+            )
     if doubts:
         warnings.warn(
             "the table does not say what these are; numbers that mark missing values are taken for numbers unless "

@@ -186,7 +186,8 @@ def prepare(
     if sparse.issparse(table.X) or table.image_shape is not None:
         return _scaled(table, standardize)
     refused = {"category": one_hot, "date": dates, "gap": impute is not False}
-    preparation = Preparation(categories=categories, missing=missing, refuse=[what for what, taken in refused.items() if not taken])
+    refuse = [what for what, taken in refused.items() if not taken]
+    preparation = Preparation(categories=categories, missing=missing, refuse=refuse)
     named = table.feature_names is not None
     rows = dict(zip(table.feature_names, table.X.T, strict=True)) if named and not table.is_mixed else table.X
     X = preparation.fit(rows).transform(rows)
@@ -196,7 +197,8 @@ def prepare(
     left_out = preparation.left_out_
     changed = left_out or preparation.n_gaps_ or any(column.get("written") for column in preparation.columns_.values())
     first = [("prepare", preparation)] if named and (changed or after) else []
-    prepared = replace(table, X=fitted.transform(X) if fitted else X, feature_names=names if named else None, ids=_ids(table, left_out))
+    Z = fitted.transform(X) if fitted else X
+    prepared = replace(table, X=Z, feature_names=names if named else None, ids=_ids(table, left_out))
     lines = [line for line in (", ".join(done), f"left out: {reasons(left_out)}" if left_out else "") if line]
     kinds = {column["kind"] for column in preparation.columns_.values()}
     decided = standardize != "auto" or kinds != {"number"} or "columns standardised" in done
@@ -231,7 +233,9 @@ def _steps(
     if mixed:
         parts = {"number": (numbers, [*places["number"], *places["date"]]), "category": (words, places["category"])}
         transformers = [
-            (kind, Pipeline(own) if own else "passthrough", columns) for kind, (own, columns) in parts.items() if columns
+            (kind, Pipeline(own) if own else "passthrough", columns)
+            for kind, (own, columns) in parts.items()
+            if columns
         ]
         after = [("encode", ColumnTransformer(transformers, sparse_threshold=0, verbose_feature_names_out=False))]
     return after, _said(preparation, len(places["category"]), len(places["date"]), scaled)
