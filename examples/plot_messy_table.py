@@ -55,8 +55,8 @@ table[["radius", "area", "smoothness", "clinic", "device", "visit"]].head()
 # The pipeline
 # ------------
 # Each kind of column has its own preparation. The radius becomes millimetres by a small
-# function of our own. :class:`lapwing.tables.DatesAsNumbers` reads dates. Gaps are
-# filled by the median, text becomes one column per value, and all columns get the same
+# function of our own. :class:`lapwing.tables.Preparation` turns dates into days. Gaps
+# are filled by the median, text becomes one column per value, and all columns get the same
 # scale, because distances would otherwise be those of the area alone.
 #
 # The reducer is :class:`lapwing.LPP` with two graphs. ``KNN(7)`` links each patient to
@@ -71,7 +71,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from lapwing import LPP
 from lapwing.graphs import KNN, SameClass
-from lapwing.tables import DatesAsNumbers
+from lapwing.tables import Preparation
 
 
 def in_millimetres(columns):
@@ -85,7 +85,7 @@ def in_millimetres(columns):
 filled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
 prepared = make_column_transformer(
     (make_pipeline(FunctionTransformer(in_millimetres), filled), ["radius"]),
-    (make_pipeline(DatesAsNumbers(formats=["%d.%m.%Y"]), filled), ["visit"]),
+    (make_pipeline(Preparation(), filled), ["visit"]),
     (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["clinic", "device"]),
     (filled, make_column_selector(dtype_include="number")),
 )

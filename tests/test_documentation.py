@@ -22,7 +22,8 @@ import lapwing
 from lapwing import LPI, LPP, MFA, KernelLPP, _documented, graphs
 from lapwing._documented import entries
 from lapwing.methods import METHODS
-from lapwing.tables._table import MISSING, UNKNOWN
+from lapwing.tables.cells import MISSING
+from lapwing.tables.table import UNKNOWN
 
 DOCS = Path(__file__).parents[1] / "docs"
 

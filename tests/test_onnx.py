@@ -42,7 +42,7 @@ from lapwing.graphs import KNN, On, SameClass
 from lapwing.methods import METHODS
 from lapwing.reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer
 from lapwing.selection import SemiSupervised
-from lapwing.tables import DatesAsNumbers, prepare, read
+from lapwing.tables import Preparation, prepare, read
 
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
@@ -324,12 +324,21 @@ def test_a_prepared_table(dtype, tmp_path):
     written = to_onnx(model, dtype=dtype)
     columns = {p.key: json.loads(p.value) for p in written.metadata_props}
     assert columns["S"] == ["plan", "region", "device"]
-    values = dict(zip(table.feature_names, table.X.columns, strict=True))
-    for name in ("signup", "last_seen"):
-        values[name] = DatesAsNumbers().fit_transform(values[name].reshape(-1, 1)).ravel()
-    numbers = np.column_stack([values[name] for name in columns["X"]]).astype(dtype)
-    words = np.column_stack([["" if cell != cell else cell for cell in values[name]] for name in columns["S"]])
-    check(run(written, X=numbers, S=words.astype(object))["Y"], model[-1].transform(prepared.table.X), dtype)
+    assert columns["columns"]["signup"] == "days since 1970-01-01, NaN where missing"
+    assert columns["columns"]["plan"] == "text, '' where missing"
+    typed = model[0].to_frame(table.X)
+    inputs = {"X": typed[columns["X"]].to_numpy(dtype), "S": typed[columns["S"]].to_numpy(object)}
+    check(run(written, **inputs)["Y"], model[-1].transform(prepared.table.X), dtype)
+
+
+def test_a_preparation_of_some_columns():
+    """It is not written: dates come as days."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": X[:, 0], "day": [f"2024-03-{1 + i % 28:02d}" for i in range(len(X))]})
+    days = make_pipeline(Preparation(), SimpleImputer())
+    model = make_pipeline(ColumnTransformer([("n", StandardScaler(), ["a"]), ("d", days, ["day"])]), LPP(1)).fit(frame)
+    given = np.column_stack([frame["a"], Preparation().fit_transform(frame[["day"]])])
+    check(run(to_onnx(model, dtype="float64"), X=given)["Y"], model.transform(frame), "float64")
 
 
 # What is refused

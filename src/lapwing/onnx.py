@@ -25,7 +25,7 @@ from .device import to_numpy
 from .methods import LPI
 from .reducers import FeatureSelector, KernelReducer, LinearReducer, Reducer
 from .selection import SemiSupervised
-from .tables import DatesAsNumbers, column_numbers, inputs_of
+from .tables import Preparation, column_numbers, preparation_of, text_columns
 
 OPSETS = {"": 17, "ai.onnx.ml": 3}  # old enough for any runtime in use
 FLOAT, BOOL, DOUBLE = 1, 9, 11  # types, by their numbers in the format
@@ -39,7 +39,9 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
 
     Where a ``ColumnTransformer`` at the beginning encodes text, there are two inputs: ``X`` with the other columns, in their
     order, and ``S`` with those of text, a blank standing for a missing one; the entries ``X`` and ``S`` of the model's metadata
-    name the columns of each, or number them. Dates come as days since 1970, missing numbers as NaN. A classifier at the end has
+    name the columns of each, or number them. A :class:`~lapwing.tables.Preparation` at the beginning is not written: the model
+    takes the columns that ``preparation.to_frame(X)`` gives, and the entry ``columns`` says what each must be: dates come as days
+    since 1970, missing numbers as NaN. A classifier at the end has
     the outputs ``label`` and ``probabilities``, k-means ``label`` and the distances ``Y``. LDA is written as a projection.
     onnxruntime loads the model once, so that what is returned can be used.
 
@@ -75,10 +77,13 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
     check_choice("dtype", dtype, ("float32", "float64"))
     check_is_fitted(estimator)
     opened = _opened(to_numpy(estimator))
+    preparation = preparation_of(opened)
+    if preparation is not None:
+        opened = _opened(Pipeline(opened.steps[1:])) if isinstance(opened, Pipeline) else FunctionTransformer()
     width = getattr(estimator, "n_features_in_", getattr(opened, "n_features_in_", None))
     if width is None:
         raise TypeError(f"{type(estimator).__name__} does not say how many columns it takes, which ONNX has to know")
-    text = [j for j, column in enumerate(inputs_of(opened) or ()) if column.kind == "text"]
+    text = [j for j, known in sorted(text_columns(opened).items()) if known is not None]
     columns_of = {"X": [j for j in range(width) if j not in text], "S": text}
     inputs = {name: columns for name, columns in columns_of.items() if columns}
     model = _plain(opened, "", {j: (name, i) for name, columns in inputs.items() for i, j in enumerate(columns)})
@@ -104,8 +109,10 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
         said = " ".join(str(error).split()) + " (skl2onnx writes some steps in float32 alone)" * (dtype == "float64")
         raise TypeError(f"{type(estimator).__name__} cannot be written as ONNX: {said}") from error
     names = [str(name) for name in getattr(estimator, "feature_names_in_", range(width))]
-    for name, columns in inputs.items() if text else ():
+    for name, columns in inputs.items() if text or preparation is not None else ():
         written.metadata_props.add(key=name, value=json.dumps([names[j] for j in columns]))
+    if preparation is not None:
+        written.metadata_props.add(key="columns", value=json.dumps(preparation.inputs(), ensure_ascii=False))
     if path is not None:
         write_whole(path, written.SerializeToString())
     return written
@@ -202,6 +209,8 @@ def _why_not(step: Any, kind: Any) -> str | None:
         return f"has kernel={step.kernel!r}, which to_onnx cannot write; use one of {', '.join(KERNELS)}"
     if isinstance(step, LinearDiscriminantAnalysis):
         return f"has solver={step.solver!r}, which finds no projection; use 'svd' or 'eigen'"
+    if isinstance(step, Preparation) and step.left_out_:
+        return f"leaves columns out ({', '.join(map(repr, step.left_out_))}); drop them before"
     if isinstance(step, SimpleImputer) and step.add_indicator:
         return "has add_indicator=True, which to_onnx cannot write; use False"
     if isinstance(step, (KNeighborsClassifier, KNeighborsRegressor)) and step.weights != "uniform":
@@ -302,5 +311,5 @@ WRITERS: dict[type, Callable[[Write, Any, Any], Any]] = {
     KernelReducer: _kernel,
     FeatureSelector: lambda write, model, X: write("Gather", X, model.get_support(indices=True), axis=1),
     SimpleImputer: _filled,
-    DatesAsNumbers: lambda write, model, X: X,  # dates come as days
+    Preparation: lambda write, model, X: X,  # its columns come as it gives them
 }

@@ -984,7 +984,10 @@ def test_verify(iris_model):
     assert "verdict" in result.stdout
     assert "does NOT" not in result.stdout
     assert "certificate" in result.stdout
-    assert "the steps before the method (ColumnTransformer) were applied as the model has them" in result.stdout
+    assert (
+        "the steps before the method (Preparation, ColumnTransformer) were applied as the model has them"
+        in result.stdout
+    )
     assert "LPP solves the problem that 150 rows pose" in result.stderr
     assert "valid feature names" not in result.stderr
     facts = json.loads(run("verify", model, data, "--label", "species", "--json").stdout)

@@ -155,7 +155,7 @@ def test_new_rows_are_not_like_the_old():
     text = Path("old.csv").read_text().replace("basic", "gold")
     Path("new.csv").write_text(text)
     said = run("transform", "model.lapwing", "new.csv", "-o", "z.csv").stderr
-    assert "column 'plan' has values that the model does not know, which count as none: gold\n" in said
+    assert "column 'plan' has values that the model does not know, which count as none, in 103 rows: gold\n" in said
     Path("new.csv").write_text(text.replace("2022-", "22-"))
     said = run("transform", "model.lapwing", "new.csv", "-o", "z.csv", code=1).stderr
     assert "is no date of the format ISO 8601 that was fitted" in said
@@ -175,9 +175,13 @@ def test_switches(folder):
         "fit", "c.csv", "-l", "churned", "--drop", "plan,region,device,signup,last_seen", "--standardize", "no"
     ).stderr
     assert "missing values imputed\n" in said
-    assert [name for name, _ in load("model.lapwing").steps] == ["impute", "lpp"]
+    assert [name for name, _ in load("model.lapwing").steps] == ["prepare", "impute", "lpp"]
     write("n.csv", [Table(np.random.RandomState(0).rand(30, 3), feature_names=["a", "b", "c"])])
-    for switch, steps in (([], None), (["--impute"], ["impute"]), (["--standardize", "yes"], ["scale"])):
+    for switch, steps in (
+        ([], None),
+        (["--impute"], ["prepare", "impute"]),
+        (["--standardize", "yes"], ["prepare", "scale"]),
+    ):
         run("fit", "n.csv", *switch)
         found = load("model.lapwing")
         assert isinstance(found, LPP) if steps is None else [name for name, _ in found.steps][:-1] == steps
@@ -190,6 +194,7 @@ def test_switches(folder):
         {"impute": True},
         {"impute": False, "one_hot": False, "dates": False},
         {"standardize": "yes", "categories": ["zip", '"a,b"']},
+        {"missing": ["-999"]},
         {"standardize": "no"},
     ],
 )
@@ -208,6 +213,8 @@ def test_switches_are_given_back(given):
     ):
         if switch in words:
             found[name] = not switch.startswith("--no")
+    if "--missing" in words:
+        found["missing"] = [words[words.index("--missing") + 1]]
     if "--standardize" in words:
         found["standardize"] = words[words.index("--standardize") + 1]
     columns = [words[i + 1] for i, word in enumerate(words) if word == "--categories"]
@@ -225,6 +232,24 @@ def test_all_bad_columns_at_once():
     columns = re.search(r"--drop '([^']*)'", said)[1]
     assert "33 missing values imputed" in run("fit", "bad.csv", "--drop", columns).stderr
     assert "2 text columns one-hot encoded" in run("fit", "bad.csv", "--categories", "b,c", code=0).stderr
+
+
+@pytest.mark.filterwarnings("default:the table does not say")
+def test_numbers_that_mark_gaps():
+    rng = np.random.RandomState(0)
+    ages = np.where(np.arange(60) % 20 == 3, -999, rng.randint(18, 80, 60))
+    Path("age.csv").write_text("age,pay\n" + "\n".join(f"{age},{rng.randint(900, 990)}" for age in ages))
+    said = run("fit", "age.csv").stderr
+    assert "warning: the table does not say what these are" in said
+    assert "column 'age': -999 stands in 3 rows" in said
+    said = run("fit", "age.csv", "--missing", "-999").stderr
+    assert "3 missing values imputed" in said
+    assert "warning" not in said
+
+
+def test_a_file_without_a_header():
+    Path("bare.csv").write_text("\n".join(f"{i},{i % 7},{i % 5}" for i in range(40)))
+    assert "the first line has numbers and is taken for data" in run("fit", "bare.csv").stderr
 
 
 # Labels

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 from sklearn import config_context
 
-from lapwing.tables import batches, files_of, read
+from lapwing.tables import batches, files_of, prepare, read
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -143,18 +143,19 @@ def test_patterns_and_integers(written):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (MARKET, "3 sizes"),
-        (MARKET + "2 2\n1 1 1\n", "3 sizes"),
-        (MARKET + "2 2 2\n1 1 1\n", "2 lines of 3 numbers"),
-        (MARKET + "2 2 1\n1 1 1\n2 2 2\n", "1 lines of 3 numbers"),
-        (MARKET + "2 2 1\n1 3 1\n", "lies outside"),
-        (MARKET + "2 2 1\n0 1 1\n", "lies outside"),
-        (MARKET + "2 2 1\nnan 1 1\n", "lies outside"),
+        (MARKET, "Premature EOF"),
+        (MARKET + "2 2\n1 1 1\n", "Invalid integer"),
+        (MARKET + "2 2 2\n1 1 1\n", "Expected another 1 lines"),
+        (MARKET + "2 2 1\n1 1 1\n2 2 2\n", "Too many lines"),
+        (MARKET + "2 2 1\n1 3 1\n", "Column index out of bounds"),
+        (MARKET + "2 2 1\n0 1 1\n", "Row index out of bounds"),
+        (MARKET + "2 2 1\nnan 1 1\n", "Invalid integer"),
         (MARKET + "2 2 1\n1 1 x\n", "x.mtx: not a readable"),
         (MARKET + "1000000000000 2 1\n1 1 1\n", "the limit for this file"),
         (MARKET.replace("general", "symmetric") + "2 3 1\n1 1 1\n", "symmetric matrix of 2 rows and 3"),
-        ("%%MatrixMarket matrix array real symmetric\n10000000 10000000\n1\n", "lines of 1 numbers"),
-        (MARKET.replace("real", "quaternion"), "unknown kinds"),
+        ("%%MatrixMarket matrix array real symmetric\n3 3\n1\n", "6 lines of numbers are announced, but there are 1"),
+        ("%%MatrixMarket matrix array real symmetric\n10000000 10000000\n1\n", "the limit for this file"),
+        (MARKET.replace("real", "quaternion"), "quaternion"),
     ],
 )
 def test_bad_matrix_market(written, content, said):
@@ -224,7 +225,7 @@ def test_limits_name_the_file_and_the_limit(tmp_path, written):
     written("wide.csv", columns(2_000))
     written("rows.csv.gz", gzip.compress(b"1,2,3,4,5,6,7,8\n" * 30_000))
     written("line.csv.gz", gzip.compress(b"1" * 2**22))
-    written("later.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 300_000 + b"1" * 2**22))
+    written("later.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 300_000 + b"1" * 2**23))
     written("x.mtx.gz", gzip.compress(b" " * 2**22))
     written("x.svm.bz2", bz2.compress(b"1 1:1\n" * 2**19))
     for name in (
@@ -286,7 +287,7 @@ def test_a_long_text_in_every_row_is_there_once(tmp_path):
     parquet.write_table(pa.table({"a": np.arange(20_000.0), "s": words}), tmp_path / "x.parquet", store_schema=False)
     before = pa.total_allocated_bytes(), pa.default_memory_pool().max_memory()
     assert len(set(map(id, read(tmp_path / "x.parquet", id="s").ids))) == 1
-    assert pa.default_memory_pool().max_memory() < max(before[1], before[0] + 2**24)
+    assert pa.default_memory_pool().max_memory() <= max(before[1], before[0] + 2**24)
     assert "a column of labels as long as 100,000 characters" in refusal(tmp_path / "x.parquet", label="s")
     group = pa.table({"a": np.zeros(2**20)})
     parquet.write_table(group, tmp_path / "zeros.parquet", use_dictionary=False, compression="zstd")
@@ -325,7 +326,10 @@ def test_a_long_label(tmp_path, written):
 
 def test_late_text_in_many_columns_is_found_at_once(written):
     lines = columns(300) * 150 + columns(297).replace("\n", ",x,y,z\n")
-    found = refusal(written("x.csv", lines), mixed=True)
+    table = read(written("x.csv", lines), mixed=True)
+    with pytest.raises(ValueError, match="these columns cannot be read") as caught:
+        prepare(table)
+    found = str(caught.value)
     assert all(f"'{j}': 150 of 151 values are numbers" in found for j in (297, 298, 299))
 
 

@@ -1,13 +1,11 @@
-"""Tables as people have them: text, dates, gaps, decimal commas."""
+"""Tables as people have them: text, dates, gaps, decimal commas, and the steps before a method that takes numbers."""
 
 import io
-from datetime import date, datetime, timedelta
 
 import numpy as np
 import pytest
 from messy import customers
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
@@ -15,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import load, save
-from lapwing.tables import DatesAsNumbers, Table, batches, prepare, read
+from lapwing.tables import Preparation, Table, UnseenCategories, batches, prepare, read
 
 pa = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -33,10 +31,12 @@ def text(tmp_path):
 
 
 def column(text, cells, **options):
-    """One column of cells as it is read, beside one of numbers."""
+    """What one column of cells holds, and its values, beside a column of numbers."""
     lines = "\n".join(f'{i};"{cell}"' for i, cell in enumerate(cells))
     table = read(text(f"n;c\n{lines}\n"), mixed=True, **options)
-    return table.kinds[1], np.asarray(table.X)[:, 1].tolist()
+    preparation = Preparation(categories=options.get("categories", ()))
+    values = preparation.fit(table.X).to_frame(table.X)
+    return preparation.columns_["c"]["kind"], values["c"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,14 @@ def column(text, cells, **options):
         (["1 234,50", "2"], [1234.5, 2]),
         (["1,234.50", "12,000.25"], [1234.5, 12000.25]),
         (["1e3", " 2 "], [1000, 2]),
+        (["1'234.50", "12'000"], [1234.5, 12000]),
+        (["0,283", "2,405"], [0.283, 2.405]),
+        (["71.7%", "3 %", "-0.5%"], [71.7, 3, -0.5]),
+        (["€78.37", "€1,200.00", "-€5"], [78.37, 1200, -5]),
+        (["78,37 €", "1.200,00 €", "-5 €"], [78.37, 1200, -5]),
+        (["USD 5", "7", "USD 1,250"], [5, 7, 1250]),
+        (["yes", "No", "YES", ""], [1, 0, 1, np.nan]),
+        (["n", "y"], [0, 1]),
         (["true", "false"], [1, 0]),
         (["1", "", "NA", "N/A", "NaN", "null", "?", "-", " ", "2"], [1, *[np.nan] * 8, 2]),
     ],
@@ -79,48 +87,12 @@ def test_decimal_commas_are_read_also_where_only_numbers_are_taken(text):
 def test_dates_however_written(text, cells, days):
     kind, values = column(text, [*cells, "?"])
     assert kind == "date"
-    found = DatesAsNumbers().fit_transform(np.array(values, dtype=object).reshape(-1, 1)).ravel()
-    np.testing.assert_allclose(found, [*days, np.nan])
+    np.testing.assert_array_equal(values, [*days, np.nan])
 
 
-@pytest.mark.parametrize("cells", [["Rome", "Oslo"], ["2020-13-01", "x"], ["12:30", "13:30"], ["1st", "2", "3rd"]])
+@pytest.mark.parametrize("cells", [["Rome", "Oslo"], ["2020-13-01", "x"], ["12:30", "13:30"], ["yes", "perhaps"]])
 def test_text_stays_text(text, cells):
-    assert column(text, cells) == ("text", cells)
-
-
-def test_dates_of_every_kind():
-    days = [
-        [datetime(1970, 1, 2)],
-        [date(1970, 1, 3)],
-        [np.datetime64("1970-01-04T12")],
-        [None],
-        [np.nan],
-        ["1970-01-05"],
-    ]
-    encoder = DatesAsNumbers()
-    np.testing.assert_allclose(encoder.fit_transform(days).ravel(), [1, 2, 3.5, np.nan, np.nan, 4])
-    assert encoder.get_feature_names_out(["since"]).tolist() == ["since"]
-    np.testing.assert_allclose(
-        encoder.transform(np.array([["1970-01-02"], ["NaT"]], "datetime64[ns]")).ravel(), [1, np.nan]
-    )
-    with pytest.raises(ValueError, match=r"column 0: '1\.2\.1970' is no date of the format ISO 8601"):
-        encoder.transform([["1.2.1970"]])
-    with pytest.raises(ValueError, match="column 0: 3 is no date"):
-        encoder.transform([[3]])
-    with pytest.raises(ValueError, match="no date format that fits"):
-        DatesAsNumbers().fit([["1970-01-02"], ["soon"]])
-    with pytest.raises(ValueError, match="has 2 features"):
-        encoder.transform([["1970-01-02"] * 2])
-    assert clone(encoder).get_params() == {"formats": None}
-
-
-def test_formats_do_not_depend_on_the_rows_that_are_fitted():
-    days = [["03/01/1970"], ["13/01/1970"]]
-    assert DatesAsNumbers().fit(days[:1]).transform(days[:1]) == 59  # the month first
-    given = DatesAsNumbers(["%d/%m/%Y"]).fit(days[:1])
-    np.testing.assert_array_equal(given.transform(days).ravel(), [2, 12])
-    with pytest.raises(ValueError, match="one entry for each of the 1 columns"):
-        DatesAsNumbers(["%d/%m/%Y", None]).fit(days)
+    assert column(text, cells) == ("category", cells)
 
 
 def test_all_bad_columns_are_one_error(text):
@@ -128,9 +100,8 @@ def test_all_bad_columns_are_one_error(text):
     rows[250] = "250;twenty;1e999;y;12k"
     path = text("\n".join(["a;age;big;t;pay", *rows]))
     with pytest.raises(ValueError, match="these columns cannot be read") as caught:
-        read(path, mixed=True)
+        prepare(read(path, mixed=True))
     said = str(caught.value)
-    assert said.startswith(str(path))
     for part in (
         "'age': 299 of 300 values are numbers, but not 'twenty' (the first in row 251)",
         "'big': a value is infinite (the first in row 251)",
@@ -140,19 +111,19 @@ def test_all_bad_columns_are_one_error(text):
     ):
         assert part in said
     table = read(path, mixed=True, drop=["big"], categories=["age", "pay"])
-    assert table.kinds == ["number", "text", "text", "text"]
-    assert np.asarray(table.X)[250].tolist() == [250, "twenty", "y", "12k"]
-    assert np.asarray(table.X)[7].tolist() == [7, "7", "x1", "7"]  # as written
+    X = Preparation(categories=["age", "pay"]).fit_transform(table.X)
+    assert X[250].tolist() == [250, "twenty", "y", "12k"]
+    assert X[7].tolist() == [7, "7", "x1", "7"]
 
 
 def test_text_that_comes_late(text, monkeypatch):
-    """A column whose first rows are numbers is read again as what it is, from standard input too."""
+    """A column is what all its rows are, from standard input too."""
     rows = [f"{i},{i % 3}" for i in range(200)] + [f"{i},{'abc'[i % 3]}" for i in range(400)]
     content = "\n".join(["n,t", *rows])
     expected = [str(i % 3) for i in range(200)] + ["abc"[i % 3] for i in range(400)]
-    assert np.asarray(read(text(content), mixed=True).X)[:, 1].tolist() == expected
+    assert read(text(content), mixed=True).X["t"].to_pylist() == expected
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
-    assert np.asarray(read("-", mixed=True).X)[:, 1].tolist() == expected
+    assert read("-", mixed=True).X["t"].to_pylist() == expected
 
 
 def test_parquet(tmp_path):
@@ -168,14 +139,15 @@ def test_parquet(tmp_path):
     )
     parquet.write_table(table, tmp_path / "t.parquet")
     found = read(tmp_path / "t.parquet", mixed=True)
-    assert found.kinds == ["number", "number", "date", "date", "text", "number"]
-    assert np.asarray(found.X)[0].tolist() == [1, 1, datetime(1970, 1, 1), datetime(1970, 1, 1), "a", 1.5]
+    typed = Preparation().fit(found.X).to_frame(found.X)
+    assert typed.iloc[0].tolist() == [1, 1, 0, 0, "a", 1.5]
+    assert typed.iloc[1].tolist()[4] == ""
     prepared = prepare(found)
     assert prepared.table.X.dtype == np.float64
     assert np.isfinite(prepared.table.X).all()
     parquet.write_table(table.append_column("list", pa.array([[1.0]] * 4)), tmp_path / "t.parquet")
     with pytest.raises(ValueError, match=r"'list': holds lists or records.*--drop 'list'"):
-        read(tmp_path / "t.parquet", mixed=True)
+        prepare(read(tmp_path / "t.parquet", mixed=True))
 
 
 def test_aside(text):
@@ -224,43 +196,25 @@ def test_both_spellings_are_one_table(tmp_path):
 
 
 def test_the_model_takes_the_table_as_it_was_read(tmp_path):
-    table = read(customers(tmp_path / "a.csv", 200)[0], mixed=True, label="churned")
-    prepared = prepare(table)
-    model = prepared.model(PCA(3).fit(prepared.table.X))
-    assert isinstance(model, Pipeline)
-    assert isinstance(model[0], ColumnTransformer)
-    used = [table.feature_names.index(name) for name in model.feature_names_in_]
-    np.testing.assert_array_equal(model.transform(np.asarray(table.X)[:, used]), model[-1].transform(prepared.table.X))
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(np.asarray(table.X), columns=table.feature_names, dtype=object)
-    np.testing.assert_array_equal(model.transform(frame), model[-1].transform(prepared.table.X))  # columns by name
-    new = np.asarray(table.X)[:3, used]
-    new[0, :] = np.nan
-    new[1, list(model.feature_names_in_).index("plan")] = "a plan that nobody had"
-    assert np.isfinite(model.transform(new)).all()
-
-
-def test_a_saved_model_takes_what_read_returns(tmp_path):
     path = customers(tmp_path / "a.csv", 200)[0]
     table = read(path, mixed=True, label="churned")
     prepared = prepare(table)
     save(prepared.model(PCA(3).fit(prepared.table.X)), tmp_path / "model")
     model = load(tmp_path / "model")
+    assert isinstance(model, Pipeline)
+    assert [type(step) for step in list(model.named_steps.values())[:2]] == [Preparation, ColumnTransformer]
     expected = model[-1].transform(prepared.table.X)
-    used = read(path, mixed=True, features=list(model.feature_names_in_))
-    assert table.X.shape[1] > used.X.shape[1]
-    np.testing.assert_array_equal(model.transform(used.X), expected)
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_saved_model_takes_columns_of_a_table_by_name(tmp_path):
-    pytest.importorskip("pandas")
-    path = customers(tmp_path / "a.csv", 200)[0]
-    table = read(path, mixed=True, label="churned")
-    prepared = prepare(table)
-    model = prepared.model(PCA(3).fit(prepared.table.X))
-    backwards = read(path, mixed=True, features=table.feature_names[::-1])
-    np.testing.assert_array_equal(model.transform(backwards.to_frame()), model[-1].transform(prepared.table.X))
+    np.testing.assert_array_equal(model.transform(table.X), expected)
+    frame = pandas.read_csv(path)
+    np.testing.assert_array_equal(model.transform(frame[frame.columns[::-1]]), expected)  # columns by name
+    np.testing.assert_array_equal(model.transform(read(path, mixed=True, features=list(model[0].columns_)).X), expected)
+    new = frame[list(model[0].columns_)][:3].astype(object)
+    new.iloc[0] = np.nan
+    new.loc[1, "plan"] = "a plan that nobody had"
+    with pytest.warns(UnseenCategories, match="'plan' in 1 row: 'a plan that nobody had'") as caught:
+        assert np.isfinite(model.transform(new)).all()
+    assert caught[0].message.counts == {"plan": {"a plan that nobody had": 1}}
 
 
 def test_tables_of_numbers_as_a_data_frame():
@@ -272,25 +226,26 @@ def test_tables_of_numbers_as_a_data_frame():
 
 
 def numbers(X, names="abcdefgh"):
-    return Table(np.asarray(X, float), feature_names=list(names[: np.shape(X)[1]]), kinds=["number"] * np.shape(X)[1])
+    return Table(np.asarray(X, float), feature_names=list(names[: np.shape(X)[1]]))
 
 
 def test_numbers_that_need_nothing_stay_as_they_are():
     table = numbers(np.random.RandomState(0).rand(20, 3))
     prepared = prepare(table)
     assert (prepared.steps, prepared.lines) == ([], [])
-    assert prepared.table.X is table.X
+    np.testing.assert_array_equal(prepared.table.X, table.X)
     assert prepared.model("anything") == "anything"
 
 
 def test_numbers_of_different_units_are_standardised():
     X = np.random.RandomState(0).rand(20, 3) * [1, 5, 100]
-    (step,) = prepare(numbers(X)).steps
-    assert isinstance(step[1], StandardScaler)
+    first, scale = prepare(numbers(X)).steps
+    assert isinstance(first[1], Preparation)
+    assert isinstance(scale[1], StandardScaler)
     assert prepare(numbers(X)).lines == ["columns standardised"]
     assert prepare(numbers(X), standardize="no").steps == []
     assert prepare(numbers(X[:, :2])).steps == []
-    assert len(prepare(numbers(X[:, :2]), standardize="yes").steps) == 1
+    assert len(prepare(numbers(X[:, :2]), standardize="yes").steps) == 2
     np.testing.assert_allclose(prepare(numbers(X)).table.X.std(axis=0), 1)
     unnamed = Table(X)
     assert prepare(unnamed).steps == []
@@ -300,9 +255,9 @@ def test_numbers_of_different_units_are_standardised():
 def test_an_imputer_for_later_rows():
     X = np.random.RandomState(0).rand(21, 3)
     prepared = prepare(numbers(X), impute=True)
-    assert isinstance(prepared.steps[0][1], SimpleImputer)
+    assert isinstance(prepared.steps[1][1], SimpleImputer)
     assert prepared.lines == []
-    np.testing.assert_array_equal(prepared.steps[0][1].transform([[np.nan] * 3])[0], np.median(X, axis=0))
+    np.testing.assert_array_equal(prepared.steps[1][1].transform([[np.nan] * 3])[0], np.median(X, axis=0))
 
 
 def test_switches_refuse_in_one_error(text):
@@ -356,29 +311,21 @@ def test_estimators_leave_settled_scales_alone():
     assert prepare(numbers(X)).settled(PCA(2)).n_components == 2
 
 
-def test_dates_in_the_middle_of_time():
-    start = datetime(2024, 1, 1)
-    days = [[(start + timedelta(hours=h)).isoformat()] for h in range(50)]
-    np.testing.assert_allclose(np.diff(DatesAsNumbers().fit_transform(days).ravel()), 1 / 24)
-
-
 def test_later_files_are_read_as_the_model_takes_them(text, tmp_path):
     """Numbers written in another way, or kept as text or as numbers by Parquet."""
-    kinds = {"a": "number", "c": "text", "b": "number"}
-    ways = {
-        "plain.csv": "a,c,b\n1234.5,1,1\n2,2,\n",
-        "german.csv": "a;c;b\n1.234,50;1;1\n2;2;?\n",
-        "grouped.csv": 'a,c,b\n"1,234.50",1,1\n2,2,NA\n',
-    }
+    first = read(text("a,c,b\n1234.5,1,1\n2,2,\n", "plain.csv"), mixed=True, categories=["c"])
+    preparation = Preparation(categories=["c"]).fit(first.X)
+    expected = preparation.transform(first.X).tolist()
+    assert expected[0] == [1234.5, "1", 1]
+    ways = {"german.csv": "a;c;b\n1.234,50;1;1\n2;2;?\n", "grouped.csv": 'a,c,b\n"1,234.50",1,1\n2,2,NA\n'}
     for name, content in ways.items():
-        (table,) = batches(text(content, name), features=["a", "c", "b"], kinds=kinds)
-        assert np.asarray(table.X)[0].tolist() == [1234.5, "1", 1]
-        assert table.kinds == ["number", "text", "number"]
+        (table,) = batches(text(content, name), mixed=True, categories=["c"])
+        np.testing.assert_equal(preparation.transform(table.X).tolist(), expected)
     parquet.write_table(pa.table({"a": ["1234,5", "2"], "c": [1, 2], "b": [1.0, None]}), tmp_path / "t.parquet")
-    (table,) = batches(tmp_path / "t.parquet", kinds=kinds)
-    assert np.asarray(table.X)[0].tolist() == [1234.5, "1", 1]
+    (table,) = batches(tmp_path / "t.parquet", mixed=True)
+    np.testing.assert_equal(preparation.transform(table.X).tolist(), expected)
     with pytest.raises(ValueError, match="column 'a': 'lots' in row 2 is not a number, as the model takes"):
-        list(batches(text("a,c,b\n1,1,1\nlots,2,3\n"), kinds=kinds))
+        preparation.transform(read(text("a,c,b\n1,1,1\nlots,2,3\n"), mixed=True).X)
 
 
 def test_categories_of_parquet(tmp_path):
@@ -403,5 +350,5 @@ def test_what_spreadsheets_write(tmp_path, encoding, named, rows):
         table = read(tmp_path / "x.csv", mixed=True)
     assert table.feature_names == ["größe", "preis €", "stadt"]
     assert len(table) == 2 * rows
-    assert set(table.X.columns[2].tolist()) == {"Köln", "Møns"}
-    assert table.X.columns[0].tolist()[-2:] == [1.5, 2.5]
+    assert set(table.X["stadt"].to_pylist()) == {"Köln", "Møns"}
+    assert Preparation().fit(table.X).transform(table.X)[-2:, 0].tolist() == [1.5, 2.5]

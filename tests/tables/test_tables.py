@@ -8,15 +8,15 @@ import time
 
 import numpy as np
 import pytest
-from lapwing._replacing import replacing
 from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
 from sparse_kinds import random_csr
 
 from lapwing import tables
+from lapwing._files import replacing
 from lapwing.tables import Table, batches, read, write
-from lapwing.tables._csv import HEAD
+from lapwing.tables.columns import BLOCK, HEAD
 
 pa = pytest.importorskip("pyarrow")
 pacsv = pytest.importorskip("pyarrow.csv")
@@ -119,10 +119,10 @@ def test_long_lines_and_many_blocks(text):
     table = read(text("\n".join(lines)))
     np.testing.assert_array_equal(table.X, wide)
     assert table.feature_names == names
-    long = text("a,kind\n" + "1,2\n" * HEAD + "0.5,x\n", "long.csv")  # later rows are of other types than the first
+    long = text("a,kind\n" + "1,2\n" * 3 * HEAD + "0.5,x\n", "long.csv")  # later rows are of other types than the first
     pieces = list(batches(long, label="kind"))
     assert len(pieces) > 2
-    assert sum(map(len, pieces)) == HEAD + 1
+    assert sum(map(len, pieces)) == 3 * HEAD + 1
     assert pieces[-1].X[-1, 0] == 0.5
     assert pieces[-1].y[-1] == "x"
 
@@ -135,7 +135,7 @@ def test_standard_input(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_blocks_end_outside_quotes(text, monkeypatch, seed):
-    monkeypatch.setattr("lapwing.tables._csv.HEAD", 64)
+    monkeypatch.setattr("lapwing.tables.columns.BLOCK", 64)
     rng = np.random.RandomState(seed)
     ids = ["".join(rng.choice(list('ab",\n'), rng.randint(0, 9))) for _ in range(200)]
     lines = ["id,a", *('"{}",{}'.format(name.replace('"', '""'), i) for i, name in enumerate(ids))]
@@ -149,7 +149,7 @@ def test_blocks_end_outside_quotes(text, monkeypatch, seed):
 @pytest.mark.parametrize("cell", ['5" pipe', 'a"', '"quoted"tail', '"quoted"tail"', '"two\nlines"', '" ""\n"'])
 def test_quotes_as_arrow_has_them(text, monkeypatch, cell):
     """Alone a cell's first quote begins what may hold lines: blocks are short, and together what Arrow makes of the whole."""
-    monkeypatch.setattr("lapwing.tables._csv.HEAD", 64)
+    monkeypatch.setattr("lapwing.tables.columns.BLOCK", 64)
     content = f"id,a\n{cell},1\n" + f"pipe,2\n{cell},3\n" * 500
     expected = pacsv.read_csv(io.BytesIO(content.encode()), parse_options=pacsv.ParseOptions(newlines_in_values=True))
     pieces = list(batches(text(content), id="id"))
@@ -262,7 +262,7 @@ def test_parquet_labels_of_categories(tmp_path):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int64])
 def test_npy_in_batches(tmp_path, order, dtype, monkeypatch):
-    monkeypatch.setattr("lapwing.tables._table.VALUES", 500)
+    monkeypatch.setattr("lapwing.tables.table.BATCH_VALUES", 500)
     X = np.asarray(np.random.RandomState(0).randint(0, 200, (333, 5)), dtype=dtype, order=order)
     np.save(tmp_path / "x.npy", X)
     pieces = list(batches(tmp_path / "x.npy", label="-1", drop=["1"]))
@@ -481,7 +481,7 @@ GOOD = "a,b,kind\n1,2,x\n3,4,y\n"
         ("a,b\n1,2\n3\n", {}, ["row 2 has 1 column, not 2"]),
         ("2019,2020,country\n1,2,France\n", {"label": "country"}, ["'country' stands in the first line", "--header"]),
         ("a,b,\n1,2,\n", {}, ["the last column has no name", "--drop ''"]),
-        ("a,b\n" + "1,x\n" * HEAD + '1,"' + "x\n" * 2**24, {"id": "b"}, ["longer than 16,777,216 bytes", "last quote"]),
+        ("a,b\n" + "1,x\n" * HEAD + '1,"' + "x\n" * 2**24, {"id": "b"}, [f"longer than {BLOCK:,} bytes", "last quote"]),
         ("a,a\n1,2\n", {}, ["column 'a' more than once"]),
         (",a\n0,1\n", {}, ["column ''", "--drop ''"]),
         ("text\nhello world\nlapwings nest\n", {}, ["'text', is text", "TfidfVectorizer"]),
@@ -580,7 +580,7 @@ def test_features_are_taken_by_name_in_order(text):
 
 
 def test_sample_is_uniform_and_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("lapwing.tables._table.VALUES", 64)  # several batches
+    monkeypatch.setattr("lapwing.tables.table.BATCH_VALUES", 64)  # several batches
     np.save(tmp_path / "x.npy", np.arange(640.0)[:, None])
     counts = np.zeros(640)
     for seed in range(200):
@@ -661,8 +661,7 @@ def test_batches_without_a_label(tmp_path, labels, suffix):
 
 
 def test_public_names():
-    preparing = {"DatesAsNumbers", "Frame", "Input", "Prepared", "column_numbers", "fills_gaps", "inputs_of", "prepare"}
-    assert (
-        set(tables.__all__)
-        == {"Table", "batches", "check_suffix", "files_of", "has_columns", "read", "write"} | preparing
-    )
+    preparing = {"Preparation", "Prepared", "UnseenCategories", "prepare"}
+    of_models = {"column_numbers", "preparation_of", "text_columns"}
+    of_files = {"Table", "batches", "check_suffix", "files_of", "has_columns", "read", "write"}
+    assert set(tables.__all__) == preparing | of_models | of_files

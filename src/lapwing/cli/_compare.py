@@ -251,7 +251,7 @@ def _loading(
         "",
         f"prepared = prepare(read({arguments}){more})",
         "table = prepared.table",
-        *(["X, preparation = prepared.given, prepared.transformer"] if prepared.steps else ["X = table.X"]),
+        *(["X, preparation = prepared.given, prepared.transformer"] if prepared.transformer else ["X = table.X"]),
         *(["y = table.y"] if prepared.table.y is not None else []),
     ]
     return "\n".join([*lines, *(f"{key} = table.aside[{column!r}]" for key, column in aside.items())])

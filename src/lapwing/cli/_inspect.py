@@ -15,7 +15,7 @@ import typer
 from ._console import print_json, print_table, say, size
 from ._model import Import, Model, in_blocks, in_this_folder, is_ours, last_step, loaded, output_names, some
 from ._options import Data, Json, check_output, reads_data, writing
-from ._tables import are_quantities, check_classes, reads_targets
+from ._tables import Taken, are_quantities, check_classes, reads_targets
 
 DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
 
@@ -38,7 +38,7 @@ def export(
     said = "; ".join(f"{kind} {', '.join(part.name for part in parts)}" for kind, parts in names.items())
     say(f"wrote {output}: {said} ({size(output)})")
     for entry in written.metadata_props:
-        say(f"columns of {entry.key}: {entry.value}")
+        say(f"columns of {entry.key}: {entry.value}" if entry.key in "XS" else f"what they must hold: {entry.value}")
 
 
 Leading = Annotated[
@@ -134,13 +134,17 @@ def _steps(model: Any) -> list[str]:
 
 def _columns(model: Any) -> dict[str, list[str]] | None:
     """The names of the columns that a model takes, grouped by what they hold."""
-    from ..tables import inputs_of
+    from ..tables import preparation_of, text_columns
 
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or (inputs := inputs_of(model)) is None:
+    preparation = preparation_of(model)
+    if preparation is not None:
+        held = {name: {"category": "text"}.get(c["kind"], c["kind"]) for name, c in preparation.columns_.items()}
+    elif hasattr(model, "feature_names_in_") and hasattr(model, "steps"):
+        text = text_columns(model)
+        held = {str(name): "text" if j in text else "number" for j, name in enumerate(model.feature_names_in_)}
+    else:
         return None
-    kinds = dict.fromkeys(column.kind for column in inputs)
-    return {kind: [str(n) for n, column in zip(names, inputs, strict=True) if column.kind == kind] for kind in kinds}
+    return {kind: [name for name, own in held.items() if own == kind] for kind in dict.fromkeys(held.values())}
 
 
 def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
@@ -236,20 +240,17 @@ def verify(
 
 def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     """The rows as the model takes them, and their labels as a fit takes them."""
-    import numpy as np
     from sklearn.utils import get_tags
 
-    from ..tables import inputs_of, read
+    from ..tables import read
 
     given = {name: value for name, value in options.items() if name != "prepare"}
-    names = getattr(estimator, "feature_names_in_", None)
-    inputs = enumerate(inputs_of(estimator) or [])
-    text = [str(j if names is None else names[j]) for j, column in inputs if column.kind == "text"]
-    columns = {"features": names, "n_features": estimator.n_features_in_}
+    taken = Taken(estimator)
     own = last_step(estimator)
-    table = read(data, mixed=True, categories=text, targets=reads_targets(own), **given, **columns)
-    if table.kinds is not None:
-        table = replace(table, X=np.asarray(table.X, dtype=None if hasattr(estimator, "steps") else np.float64))
+    how = {"mixed": True, "targets": reads_targets(own), "n_features": estimator.n_features_in_}
+    table = read(data, categories=taken.categories, features=taken.names, **how, **given)
+    if table.is_mixed:
+        table = replace(table, X=taken.rows(table))
     needed = get_tags(own).target_tags.required
     if needed and table.y is None:
         raise ValueError(

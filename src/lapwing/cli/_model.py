@@ -8,6 +8,7 @@ import re
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -20,7 +21,7 @@ from ._console import counted, say, size, visible
 from ._methods import to_fit
 from ._options import Data, check_output, check_writer, prepares_data, reads_data, writing
 from ._settings import Choice, configure, placed, settle_graph
-from ._tables import are_quantities, check_classes, read_prepared, reads_targets
+from ._tables import Taken, are_quantities, check_classes, read_prepared, reads_targets
 
 SHOWN = 8  # how many eigenvalues and names are printed
 DATA_FILES = (
@@ -289,21 +290,21 @@ def transform(
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     check_writer(output)
     from .._extras import Progress
-    from ..tables import batches, fills_gaps, has_columns, inputs_of, write
+    from ..tables import batches, has_columns, write
 
     start = time.perf_counter()
     estimator = loaded(model, import_)
     projector = _projector(estimator, coordinates, output)
     given = {name: value for name, value in options.items() if name != "prepare"}
-    inputs, names = inputs_of(estimator), getattr(estimator, "feature_names_in_", None)
-    kinds = None
-    if inputs is not None and (fills_gaps(estimator) or any(column.kind != "number" for column in inputs)):
-        known = [str(j) for j in range(len(inputs))] if names is None else names
-        kinds = {str(name): column.kind for name, column in zip(known, inputs, strict=True)}
-    tables = batches(data, **given, features=names, n_features=estimator.n_features_in_, kinds=kinds)
+    taken = Taken(estimator)
+    how = {"mixed": taken.is_mixed, "categories": taken.categories, "features": taken.names}
+    tables = batches(data, **given, **how, n_features=estimator.n_features_in_)
     plain = output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
-    notes = Notes(estimator, inputs or [], names, fills_gaps(estimator), data)
+    notes = Notes(estimator, taken, data)
+    if taken.preparation is not None:  # its part is done while rows are looked at
+        rest = estimator[1:]
+        estimator, projector = rest, rest if projector is estimator else projector and projector[1:]
     with Progress("projecting rows", None, "done") as update, writing(output):
         projected = _projected(estimator, projector, notes.checked(tables), plain, update, data)
         if output == "-" and sys.stdout.isatty():
@@ -341,23 +342,20 @@ def loaded(path: str, modules: list[str] | None) -> Any:
 
 
 class Notes:
-    """Checks rows before they are projected, and notes gaps that are filled in and values that the model does not know."""
+    """Makes rows what a model takes before they are projected, and notes gaps that are filled in and categories that are new."""
 
-    def __init__(self, model: Any, inputs: list[Any], names: Any, fills: bool, data: str):
-        self._model, self._inputs, self._fills, self._data = model, inputs, fills, data
-        self._names = [str(name) for name in (range(len(inputs)) if names is None else names)]
-        self._gaps, self._unknown = 0, dict[str, set[str]]()
+    def __init__(self, model: Any, taken: Taken, data: str):
+        self._model, self._taken, self._data = model, taken, data
+        self._gaps, self._unseen = 0, dict[str, Counter[str]]()
 
     def checked(self, tables: Iterator[Any]) -> Iterator[Any]:
         """The tables, each of which is looked at as it passes."""
-        import numpy as np
-
         row = 0
         for table in tables:
             self._check_shape(table)
-            if table.kinds is not None:
-                table = replace(table, X=np.asarray(table.X))
-                self._look(table.X, row)
+            if self._taken.is_mixed and table.image_shape is None:
+                table = replace(table, X=self._rows(table, row) if table.is_mixed else table.X)
+                self._look(table, row)
             row += len(table)
             yield table
 
@@ -374,27 +372,43 @@ class Notes:
             found = counted(count, "column")
             raise ValueError(f"{self._data}: {found} of features, but the model was fitted to {wanted}")
 
-    def _look(self, X: Any, row: int) -> None:
-        gaps = X != X
-        if gaps.any() and not self._fills:
+    def _rows(self, table: Any, row: int) -> Any:
+        from ..tables import UnseenCategories
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                rows = self._taken.rows(table)
+            except ValueError as error:
+                said = re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + row}", str(error))
+                raise ValueError(f"{self._data}: {said}") from error
+        for warning in caught:
+            if not isinstance(warning.message, UnseenCategories):
+                warnings.warn(warning.message, stacklevel=2)
+                continue
+            for name, counts in warning.message.counts.items():
+                self._unseen[name] = self._unseen.get(name, Counter()) + counts
+        return rows
+
+    def _look(self, table: Any, row: int) -> None:
+        gaps = (table.X != table.X) | (table.X == "")
+        if gaps.any() and not self._taken.fills_gaps:
             i, j = (int(places[0]) for places in gaps.nonzero())
+            name = str(j) if self._taken.names is None else self._taken.names[j]
             raise ValueError(
-                f"{self._data}: column {self._names[j]!r}: a value is missing (the first in row {row + i + 1}), and the model "
+                f"{self._data}: column {name!r}: a value is missing (the first in row {row + i + 1}), and the model "
                 "was fitted with --no-impute; fill in or remove such rows"
             )
         self._gaps += int(gaps.sum())
-        for j, (name, column) in enumerate(zip(self._names, self._inputs, strict=True)):
-            if column.categories is not None:
-                new = {cell for cell in X[:, j].tolist() if isinstance(cell, str)} - column.categories
-                if new:
-                    self._unknown.setdefault(name, set()).update(new)
 
     def told(self) -> None:
         """Print the notes, once."""
         if self._gaps:
             say(f"{counted(self._gaps, 'missing value')} imputed")
-        for name, values in self._unknown.items():
-            say(f"column {name!r} has values that the model does not know, which count as none: {some(sorted(values))}")
+        for name, counts in self._unseen.items():
+            rows = counted(counts.total(), "row")
+            new = some(sorted(counts))
+            say(f"column {name!r} has values that the model does not know, which count as none, in {rows}: {new}")
 
 
 def _projector(model: Any, coordinates: bool, output: str) -> Any:
@@ -439,7 +453,7 @@ def _projected(
         done += len(table)
         update(done)
         names = [f"column {j}" for j in range(Z.shape[1] - len(predicted))] if known is None else known
-        projected = replace(table, X=Z, feature_names=[*names, *predicted], kinds=None)
+        projected = replace(table, X=Z, feature_names=[*names, *predicted])
         yield replace(projected, y=None, ids=None) if plain else projected
 
 

@@ -76,6 +76,12 @@ Categories = Annotated[
         help="Columns to encode as text though they hold numbers or many values: a,b. May be repeated.",
     ),
 ]
+Missing = Annotated[
+    list[str] | None,
+    in_preparing(
+        "--missing", metavar="MARK", help="What marks a missing value beside blanks and NA: -999. May be repeated."
+    ),
+]
 
 
 def reading(
@@ -92,6 +98,7 @@ def reading(
     dates: Dates = True,
     standardize: Standardize = "auto",
     categories: Categories = None,
+    missing: Missing = None,
 ) -> dict[str, Any]:
     """The options of ``tables.read`` and, under ``prepare``, those of ``tables.prepare``."""
     if label is not None and no_label:
@@ -111,6 +118,7 @@ def reading(
             "dates": dates,
             "standardize": standardize,
             "categories": listed(categories),
+            "missing": listed(missing),
         },
     }
 
@@ -168,7 +176,8 @@ def _preparing(options: dict[str, Any]) -> list[str]:
     arguments = [] if options["impute"] is None else ["--impute" if options["impute"] else "--no-impute"]
     arguments += [f"--no-{name.replace('_', '-')}" for name in ("one_hot", "dates") if not options[name]]
     arguments += [] if options["standardize"] == "auto" else ["--standardize", options["standardize"]]
-    return [*arguments, *(part for column in options["categories"] for part in ("--categories", quoted(column)))]
+    many = ("categories", "missing")
+    return [*arguments, *(part for name in many for value in options[name] for part in (f"--{name}", quoted(value)))]
 
 
 def quoted(column: str) -> str:

@@ -51,3 +51,47 @@ def reads_targets(estimator: Any) -> bool:
     """Whether a graph of the estimator reads labels as numbers."""
     given = estimator.get_params(deep=False)
     return any(getattr(given.get(name), "reads_targets", False) for name in ("graph", "penalty"))
+
+
+class Taken:
+    """The columns that a model takes, and how the rows of a table become what it takes.
+
+    A model of ``lapwing fit`` begins with a preparation, which takes a table as it is. Other pipelines get numbers and text, as
+    their first steps need them.
+    """
+
+    def __init__(self, model: Any):
+        from ..tables import preparation_of, text_columns
+
+        self.preparation = preparation_of(model)
+        names = getattr(model, "feature_names_in_", None)
+        self.names = None if names is None else [str(name) for name in names]
+        words = [j for j, known in text_columns(model).items() if known is not None or self.preparation is None]
+        self.categories = [str(j) if self.names is None else self.names[j] for j in words]
+        self.fills_gaps = _fills_gaps(model)
+        self.is_mixed = self.preparation is not None or bool(self.categories) or self.fills_gaps
+
+    def rows(self, table: Any) -> Any:
+        """The rows of a table of columns: as the preparation gives them, or as pandas reads them."""
+        import numpy as np
+
+        from ..tables.cells import cells_of
+        from ..tables.preparation import number_column, stacked, typed_values
+
+        if self.preparation is not None:
+            names = self.preparation.columns_
+            by_place = not set(names) <= set(table.feature_names) and len(names) == len(table.feature_names)
+            return self.preparation.transform(table.X.rename_columns(list(names)) if by_place else table.X)
+        columns = []
+        for name in table.feature_names:
+            cells = cells_of(table.X[name], as_text=name in self.categories)
+            words = np.array([np.nan if cell is None else cell for cell in cells.tolist()], dtype=object)
+            columns.append(words if name in self.categories else typed_values(cells, number_column(None), name))
+        return stacked(columns)
+
+
+def _fills_gaps(model: Any) -> bool:
+    """Whether a model takes missing values, because one of its steps imputes them."""
+    from sklearn.impute import SimpleImputer
+
+    return any(isinstance(part, SimpleImputer) for part in [model, *model.get_params().values()])

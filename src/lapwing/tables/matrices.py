@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,9 +18,8 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_compressed
-from ._files import check_file, check_memory, readable, unpacked
-from ._market import read_market
-from ._table import Table, Wanted, batch_rows, float_type, roles_of
+from .files import check_file, check_memory, limit, readable, unpacked
+from .table import Table, Wanted, batch_rows, float_type, roles_of
 
 NUMPY = "NumPy file of numbers"
 ZIP = b"PK"
@@ -217,11 +219,58 @@ def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> I
 
 def read_matrix_market(path: str, wanted: Wanted) -> Iterator[Table]:
     with readable(path, "Matrix Market file"):
-        X = read_market(path)
+        X = _market(path)
     if sparse.issparse(X):
         yield from _sparse(path, X, wanted)
     else:
         yield from _matrix(path, X, wanted, _labels(path, wanted.label, X.shape, columns=True), 0)
+
+
+#: Reads a matrix from standard input, and writes it to standard output as .npz or .npy. The argument is the memory it may take.
+MARKET = """
+import io, sys
+import numpy
+from scipy import io as files, sparse
+
+content = sys.stdin.buffer.read()
+rows, columns, entries, form, field, symmetry = files.mminfo(io.BytesIO(content))
+if field == "complex":
+    raise ValueError("an array of complex numbers; real ones are needed")
+if symmetry != "general" and rows != columns:
+    raise ValueError(f"a {symmetry} matrix of {rows:,} rows and {columns:,} columns")
+needed = 16 * rows + (8 * rows * columns if form == "array" else 24 * entries)
+if needed > int(sys.argv[1]):
+    sys.exit(f"MemoryError: {needed}")
+if form == "array":
+    lines = sum(bool(line.strip()) and not line.startswith(b"%") for line in content.splitlines()) - 1
+    own = rows * columns if symmetry == "general" else rows * (rows + (1 if symmetry != "skew-symmetric" else -1)) // 2
+    if lines != own:
+        raise ValueError(f"{own:,} lines of numbers are announced, but there are {lines:,}")
+X = files.mmread(io.BytesIO(content))
+found = io.BytesIO()
+sparse.save_npz(found, sparse.csr_array(X), compressed=False) if sparse.issparse(X) else numpy.save(found, X)
+sys.stdout.buffer.write(found.getvalue())
+"""
+
+
+def _market(path: str) -> Any:
+    """The matrix of a Matrix Market file.
+
+    SciPy reads it in a process of its own, since damaged files can end the process, such as one that ends in a blank.
+    """
+    with unpacked(path) as stream:
+        content = stream.read() + b"\n"
+    size = os.path.getsize(path)
+    command = [sys.executable, "-P", "-c", MARKET, str(limit(size))]
+    done = subprocess.run(command, input=content, capture_output=True, check=False)
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it ends SciPy's reader"]
+        kind, _, why = lines[-1].partition(": ")
+        if kind == "MemoryError" and why.isdigit():
+            check_memory(path, int(why), size)
+        raise ValueError(why or kind)
+    found = io.BytesIO(done.stdout)
+    return sparse.load_npz(found) if done.stdout.startswith(ZIP) else np.load(found)
 
 
 def read_svmlight(path: str, wanted: Wanted) -> Iterator[Table]:

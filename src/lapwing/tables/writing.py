@@ -14,8 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from .._files import replacing
-from ._arrow import arrow
-from ._table import Table, known, listed
+from .columns import arrow
+from .preparation import listed
+from .table import Table, known
 
 
 def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "label", id: str = "id") -> int:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._extras import require
-from ._files import check_file, check_memory, readable
-from ._table import Table, Wanted, batch_rows, known
+from .files import check_file, check_memory, readable
+from .table import Table, Wanted, batch_rows, known
 
 IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
 GREY = frozenset(["1", "L", "F", "I", "I;16", "I;16B", "I;16L", "I;16N"])  # Pillow's modes of one channel

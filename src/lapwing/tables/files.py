@@ -29,8 +29,7 @@ def check_file(path: str | os.PathLike) -> None:
 def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
     """A context that turns what a library raises about the content of a file into one error that names the file.
 
-    Errors of lapwing itself pass unchanged. Damaged files make libraries raise almost any exception, so that this context is
-    only for calls of libraries.
+    Damaged files make libraries raise almost any exception, so that this context is only for calls of libraries.
     """
     try:
         yield
@@ -51,27 +50,20 @@ def limit(size: int) -> int:
 def check_memory(path: str | os.PathLike, needed: float, size: int, what: str = "reading it") -> None:
     """Raise before memory is taken, where reading a file would need more than its size allows."""
     if needed > limit(size):
-        raise too_large(path, size, f"{what} takes {_mebibytes(needed)} of memory")
+        raise too_large(path, size, f"{what} takes {needed / 2**20:,.0f} MiB of memory")
 
 
 def too_large(path: str | os.PathLike, size: int, what: str) -> ValueError:
     """The error for a file that needs more memory than its size allows."""
     return ValueError(
-        f"{path}: {what}, and the limit for this file is {_mebibytes(limit(size))}: {TIMES} times its size, or scikit-learn's "
-        "working_memory where that is more; if the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, in MiB)"
+        f"{path}: {what}, and the limit for this file is {limit(size) / 2**20:,.0f} MiB: {TIMES} times its size, or "
+        "scikit-learn's working_memory where that is more; if the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, in MiB)"
     )
-
-
-def _mebibytes(number: float) -> str:
-    return f"{number / 2**20:,.0f} MiB"
 
 
 @contextmanager
 def unpacked(path: str) -> Iterator[io.BufferedReader]:
-    """The bytes of a text file, uncompressed where its name says so.
-
-    There are no more of them than the memory that is allowed.
-    """
+    """The bytes of a text file, uncompressed where its name says so, and no more of them than the memory that is allowed."""
     check_file(path)
     opener: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
     with opener(path, "rb") as stream:

@@ -1,0 +1,330 @@
+"""The steps before a method that takes numbers: our preparation, and scikit-learn's imputer, encoder and scaler."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from .cells import ISO, cells_of
+from .preparation import NAMES_ROWS, Preparation, reasons
+from .table import Table
+
+UNITS = 10.0  # columns are standardised where the largest deviation is more than this many times the median one
+STANDARDIZE = ("auto", "yes", "no")
+FILL = "missing"  # the category of text that is missing
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    r"""A table whose columns are numbers, and the steps that made it so.
+
+    Attributes
+    ----------
+    table : Table
+        The table: X is numeric and has no gaps, and ``feature_names`` are those of the prepared columns.
+    steps : list of (str, transformer)
+        The fitted steps, of which the first is a :class:`Preparation` where columns have names; empty where nothing was needed.
+    lines : list of str
+        What was done, in words.
+    decided : bool
+        Whether the scales of the columns are settled, so that no estimator shall standardise them again.
+    given : array or None
+        The rows as the :class:`Preparation` gives them; None where there are no steps.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lapwing.tables import prepare, read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/birds.csv", "w") as file:
+    ...         _ = file.write("wing,colour\n23.1,black\n,white\n21.0,black\n22.5,white\n")
+    ...     prepared = prepare(read(f"{folder}/birds.csv", mixed=True))
+    >>> prepared.table.feature_names, prepared.table.X.shape
+    (['wing', 'colour_black', 'colour_white'], (4, 3))
+    """
+
+    table: Table
+    steps: list[tuple[str, Any]]
+    lines: list[str]
+    decided: bool = False
+    given: Any = None
+
+    @property
+    def transformer(self) -> Any:
+        """The steps after the preparation as one transformer that has learnt nothing yet; None where there are none."""
+        steps = _after(self.steps)
+        return clone(Pipeline(steps)) if steps else None
+
+    def settled(self, estimator: Any) -> Any:
+        """A copy of the estimator that leaves the scales of the columns as they are, where they are settled already."""
+        copy = clone(estimator)
+        own = [name for name in copy.get_params() if name == "standardize" or name.endswith("__standardize")]
+        return copy.set_params(**dict.fromkeys(own, False)) if self.decided else copy
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether some columns were standardised."""
+        return any(_scalers(self.steps))
+
+    def unscaled(self, columns: Sequence[int]) -> Prepared:
+        """The same, with some of the prepared columns, such as places in space, in the units of the table.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Their places among the columns of ``table.X``.
+        """
+        steps, X = deepcopy(self.steps), self.given
+        for scaler in _scalers(steps):  # one, whose columns come first
+            own = [j for j in columns if j < scaler.n_features_in_]
+            scaler.scale_[own] = scaler.var_[own] = 1.0
+            if scaler.with_mean:
+                scaler.mean_[own] = 0.0
+        for _, step in _after(steps):
+            X = step.transform(X)
+        return replace(self, steps=steps, table=replace(self.table, X=X))
+
+    def model(self, estimator: Any) -> Any:
+        r"""The estimator behind the steps, as one model that takes rows as they were read; the estimator stays as it is.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted on ``table.X``.
+
+        Returns
+        -------
+        estimator
+            A fitted ``Pipeline``, which :func:`lapwing.save` takes; the estimator itself where there are no steps.
+
+        Examples
+        --------
+        A service loads the model and passes new rows as they come, with a column that the model does not know:
+
+        >>> import tempfile
+        >>> import pandas as pd
+        >>> from lapwing import LPP, load, save
+        >>> from lapwing.tables import prepare, read
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with open(f"{folder}/birds.csv", "w") as file:
+        ...         _ = file.write("wing,colour\n23.1,black\n,white\n21.0,black\n22.5,white\n20.4,white\n")
+        ...     prepared = prepare(read(f"{folder}/birds.csv", mixed=True))
+        ...     fitted = prepared.settled(LPP(1)).fit(prepared.table.X)
+        ...     save(prepared.model(fitted), f"{folder}/birds.lapwing")
+        ...     model = load(f"{folder}/birds.lapwing")
+        >>> new = pd.DataFrame({"colour": ["black ", None], "ringed": ["yes", "no"], "wing": ["22,0", "?"]})
+        >>> model.transform(new).shape
+        (2, 1)
+        """
+        if not self.steps:
+            return estimator
+        last = estimator.steps if isinstance(estimator, Pipeline) else [(type(estimator).__name__.lower(), estimator)]
+        return Pipeline([*self.steps, *last])
+
+
+def prepare(
+    table: Table,
+    *,
+    impute: bool | None = None,
+    one_hot: bool = True,
+    dates: bool = True,
+    standardize: str = "auto",
+    categories: Sequence[str] = (),
+    missing: Sequence[str | float] = (),
+) -> Prepared:
+    r"""Make the columns of a table numbers without gaps, by transformers that a model can keep.
+
+    :class:`Preparation` says what each column holds. Categories are one-hot encoded, missing numbers and dates become the median
+    of their column, missing text a category of its own. What is learnt is learnt from all rows, without their labels;
+    :attr:`Prepared.transformer` learns it from some of them, as :func:`lapwing.comparison.compare` does in each fold.
+
+    Parameters
+    ----------
+    table : Table
+        As :func:`read` gives it with ``mixed=True``.
+    impute : bool or None, default=None
+        Whether missing values are filled in. None does so where there are some; True also keeps what is learnt for later rows;
+        False makes them an error.
+    one_hot, dates : bool, default=True
+        Whether text is one-hot encoded and dates become numbers; False makes such columns an error.
+    standardize : {"auto", "yes", "no"}, default="auto"
+        Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns,
+        where the largest deviation is more than 10 times the median one, and wherever there are categories or dates.
+    categories, missing : sequence, default=()
+        As :class:`Preparation` has them.
+
+    Returns
+    -------
+    Prepared
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lapwing.tables import prepare, read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/people.csv", "w") as file:
+    ...         _ = file.write("city;pay;since\nRome;1,5;2020-01-01\nOslo;?;2021-05-01\nRome;2,5;2022-01-31\nOslo;3;2020-02-01")
+    ...     prepared = prepare(read(f"{folder}/people.csv", mixed=True))
+    >>> prepared.lines
+    ['1 text column one-hot encoded, 1 date as a number, 1 missing value imputed, columns standardised']
+    >>> prepared.table.feature_names
+    ['pay', 'since', 'city_Oslo', 'city_Rome']
+    """
+    if standardize not in STANDARDIZE:
+        raise ValueError(f"standardize={standardize!r} must be one of {', '.join(map(repr, STANDARDIZE))}")
+    if sparse.issparse(table.X) or table.image_shape is not None:
+        return _scaled(table, standardize)
+    refused = {"category": one_hot, "date": dates, "gap": impute is not False}
+    refuse = [what for what, taken in refused.items() if not taken]
+    preparation = Preparation(categories=categories, missing=missing, refuse=refuse)
+    named = table.feature_names is not None
+    rows = dict(zip(table.feature_names, table.X.T, strict=True)) if named and not table.is_mixed else table.X
+    X = preparation.fit(rows).transform(rows)
+    after, done = _steps(preparation, X, impute, standardize, named)
+    fitted = Pipeline(after).fit(X) if after else None
+    names = [str(name) for name in (fitted or preparation).get_feature_names_out(list(preparation.columns_))]
+    left_out = preparation.left_out_
+    changed = left_out or preparation.n_gaps_ or any(column.get("written") for column in preparation.columns_.values())
+    first = [("prepare", preparation)] if named and (changed or after) else []
+    Z = fitted.transform(X) if fitted else X
+    prepared = replace(table, X=Z, feature_names=names if named else None, ids=_ids(table, left_out))
+    lines = [line for line in (", ".join(done), f"left out: {reasons(left_out)}" if left_out else "") if line]
+    kinds = {column["kind"] for column in preparation.columns_.values()}
+    decided = standardize != "auto" or kinds != {"number"} or "columns standardised" in done
+    steps = [*first, *after]
+    return Prepared(prepared, steps, lines, decided, X if steps else None)
+
+
+def _scaled(table: Table, standardize: str) -> Prepared:
+    """Sparse data or images, whose columns share one unit unless the user says otherwise."""
+    if standardize != "yes":
+        return Prepared(table, [], [], decided=standardize == "no")
+    scaler = StandardScaler(with_mean=not sparse.issparse(table.X)).fit(table.X)
+    done = ["columns standardised"]
+    return Prepared(replace(table, X=scaler.transform(table.X)), [("scale", scaler)], done, True, table.X)
+
+
+def _steps(
+    preparation: Preparation, X: np.ndarray, impute: bool | None, standardize: str, named: bool
+) -> tuple[list[tuple[str, Any]], list[str]]:
+    """The steps after the preparation, and what they and it do, in words."""
+    places = {kind: [] for kind in ("number", "date", "category")}
+    for j, column in enumerate(preparation.columns_.values()):
+        places[column["kind"]].append(j)
+    mixed = bool(places["date"] or places["category"])
+    filled = impute is not False and (mixed or bool(impute) or preparation.n_gaps_ > 0)
+    scaled = standardize == "yes" or (standardize == "auto" and (mixed or (named and units_differ(X))))
+    numbers = [("impute", SimpleImputer(strategy="median"))] if filled else []
+    numbers += [("scale", StandardScaler())] if scaled else []
+    words = [("impute", SimpleImputer(strategy="constant", missing_values="", fill_value=FILL))] if filled else []
+    words += [("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
+    after = numbers
+    if mixed:
+        parts = {"number": (numbers, [*places["number"], *places["date"]]), "category": (words, places["category"])}
+        transformers = [
+            (kind, Pipeline(own) if own else "passthrough", columns)
+            for kind, (own, columns) in parts.items()
+            if columns
+        ]
+        after = [("encode", ColumnTransformer(transformers, sparse_threshold=0, verbose_feature_names_out=False))]
+    return after, _said(preparation, len(places["category"]), len(places["date"]), scaled)
+
+
+def units_differ(X: np.ndarray) -> bool:
+    """Whether the largest deviation of a column is over ten times the median one. Constant columns do not count."""
+    with np.errstate(all="ignore"):
+        deviations = np.nanstd(X, axis=0, dtype=np.float64)
+    varying = deviations[deviations > 0]
+    return varying.size > 1 and bool(varying.max() > UNITS * np.median(varying))
+
+
+def _said(preparation: Preparation, text: int, dates: int, scaled: bool) -> list[str]:
+    done, gaps = [], preparation.n_gaps_
+    if text:
+        done.append(f"{text} text column{'s' * (text != 1)} one-hot encoded")
+    if dates:
+        done.append((f"{dates} dates as numbers" if dates != 1 else "1 date as a number") + _formats(preparation))
+    if gaps:
+        done.append(f"{gaps:,} missing value{'s' * (gaps != 1)} imputed")
+    return [*done, "columns standardised"] if scaled and text < len(preparation.columns_) else done
+
+
+def _formats(preparation: Preparation) -> str:
+    """How dates were read, where there was a choice, as with 01/02/2024."""
+    formats = {column["written"] for column in preparation.columns_.values() if column["kind"] == "date"} - {ISO, None}
+    words = {"%d": "day", "%m": "month", "%Y": "year", "%y": "year", "%b": "month", "%B": "month"}
+    read = sorted("-".join(words[part] for part in re.findall("%[dmYybB]", form)) for form in formats)
+    return f" ({', '.join(dict.fromkeys(read))})" if read else ""
+
+
+def _ids(table: Table, left_out: dict[str, str]) -> Any:
+    """The identifiers of the rows, which may be a column that was left out because it names them."""
+    names = [name for name, reason in left_out.items() if reason == NAMES_ROWS]
+    if table.ids is not None or not names or table.feature_names is None:
+        return table.ids
+    column = table.X[names[0]] if table.is_mixed else table.X[:, table.feature_names.index(names[0])]
+    return cells_of(column, as_text=True).astype(str)
+
+
+def _after(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The steps after the preparation."""
+    return [(name, step) for name, step in steps if not isinstance(step, Preparation)]
+
+
+def _scalers(steps: list[tuple[str, Any]]) -> Iterator[StandardScaler]:
+    """The scalers among the steps and their parts."""
+    for _, step in steps:
+        if isinstance(step, StandardScaler):
+            yield step
+        for _, part, _ in getattr(step, "transformers_", ()):
+            yield from _scalers(getattr(part, "steps", []))
+
+
+# What a model takes
+
+
+def preparation_of(model: Any) -> Preparation | None:
+    """The preparation that a model begins with, whose columns are then those that the model takes; None where there is none."""
+    first = model.steps[0][1] if isinstance(model, Pipeline) and model.steps else model
+    return first if isinstance(first, Preparation) else None
+
+
+def text_columns(model: Any) -> dict[int, list[str] | None]:
+    """The numbers of the columns in which a model takes text, and the categories that its encoder knows; None for dates."""
+    step = getattr(model, "reducer_", model)  # a model with a classifier after it
+    if isinstance(step, Pipeline):
+        # up to the first step that knows, such as the encoder after an imputer
+        return next((found for _, part in step.steps if (found := text_columns(part))), {})
+    if isinstance(step, ColumnTransformer):
+        found = {}
+        for _, part, columns in step.transformers_:
+            chosen = column_numbers(step, columns)
+            found |= {chosen[j]: known for j, known in text_columns(part).items()}
+        return found
+    if isinstance(step, Preparation):
+        names = list(getattr(step, "feature_names_in_", map(str, range(step.n_features_in_))))
+        words = {name: column for name, column in step.columns_.items() if column["kind"] != "number"}
+        return {names.index(name): column.get("known") for name, column in words.items()}
+    if isinstance(step, OneHotEncoder):
+        words = [[value for value in values if isinstance(value, str)] for values in step.categories_]
+        return {j: values for j, values in enumerate(words) if values}
+    return {}
+
+
+def column_numbers(transformer: ColumnTransformer, columns: Any) -> list[int]:
+    """The numbers, from 0, of the input columns that a part of a fitted ColumnTransformer takes, however they are written."""
+    if isinstance(columns, slice) or (np.size(columns) and not isinstance(np.atleast_1d(columns)[0], str)):
+        return np.atleast_1d(np.arange(transformer.n_features_in_)[columns]).tolist()
+    names = list(getattr(transformer, "feature_names_in_", []))
+    return [names.index(column) for column in np.atleast_1d(columns).tolist()]

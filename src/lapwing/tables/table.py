@@ -1,0 +1,312 @@
+"""The rows of a data set with their labels, and what all formats share."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from .._extras import require
+from .cells import MISSING
+from .preparation import INDEX, listed
+
+BATCH_VALUES = 2**21  # numbers per batch: 16 MB of float64
+WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
+DECIMAL = re.compile(r"-?\d+(\.\d+)?")
+#: Marks of unknown labels. The marks that are taken out may be the names of classes.
+UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of a data set, with what is known of them.
+
+    Attributes
+    ----------
+    X : ndarray, CSR array or pyarrow.Table of shape (n_rows, n_features)
+        The features, in float32 where that holds every column exactly, else in float64. Read as ``mixed``, CSV and Parquet give a
+        table of pyarrow, whose columns are as the file has them; :class:`Preparation` turns them into numbers.
+    y : ndarray of shape (n_rows,) or None
+        The labels; -1 where they are unknown.
+    ids : ndarray of shape (n_rows,) or None
+        The identifiers of the rows; the paths of images.
+    feature_names : list of str or None
+        The names of the columns of X.
+    image_shape : tuple or None
+        The shape of an image, (height, width), or (height, width, 3) for colours; X holds such images as rows.
+    n_read : int
+        How many rows the file has, of which :func:`read` may have kept a sample.
+    aside : dict of str to ndarray
+        Columns that are no features, by name.
+    notes : tuple of str
+        What a user should know: that a file has no header, what became of labels that are -1, which rows were left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.tables import Table
+    >>> table = Table(np.eye(3), y=np.array([0, 0, 1]), feature_names=["a", "b", "c"])
+    >>> len(table.take([0, 2])), table.take([0, 2]).y.tolist()
+    (2, [0, 1])
+    """
+
+    X: Any
+    y: np.ndarray | None = None
+    ids: np.ndarray | None = None
+    feature_names: list[str] | None = None
+    image_shape: tuple[int, ...] | None = None
+    n_read: int = 0
+    aside: dict[str, np.ndarray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the columns of X are as the file has them."""
+        return hasattr(self.X, "column_names")
+
+    def take(self, rows: Any) -> Table:
+        """Some of the rows."""
+        places = np.arange(len(self))[rows]
+        y, ids = (None if values is None else values[places] for values in (self.y, self.ids))
+        aside = {name: values[places] for name, values in self.aside.items()}
+        X = self.X.take(places) if self.is_mixed else self.X[places]
+        return replace(self, X=X, y=y, ids=ids, aside=aside)
+
+    def to_frame(self) -> Any:
+        """The features as a pandas DataFrame."""
+        if self.is_mixed:
+            return self.X.to_pandas()
+        X = self.X.toarray() if sparse.issparse(self.X) else self.X
+        return require("pandas", "tables").DataFrame(X, columns=self.feature_names)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to take from a file: the parameters of :func:`batches`."""
+
+    label: str | None = None
+    id: str | None = None
+    drop: tuple[str, ...] = ()
+    features: tuple[str, ...] | None = None
+    header: bool | None = None
+    resize: tuple[int, int] | None = None
+    grey: bool | None = None
+    zero_based: bool = False
+    n_features: int | None = None
+    aside: tuple[str, ...] = ()
+    mixed: bool = False
+
+
+class Roles(NamedTuple):
+    """Which columns are features, labels and identifiers."""
+
+    features: list[str]
+    label: str | None
+    id: str | None
+    aside: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> list[str]:
+        """The columns that are not features."""
+        return [name for name in (self.label, self.id, *self.aside) if name is not None]
+
+
+def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) -> Roles:
+    """The role of each column. Columns that the user named must be there."""
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise ValueError(f"{path}: {listed(twice)} more than once; give columns different names")
+    given = [("label", wanted.label), ("id", wanted.id), *(("drop", name) for name in wanted.drop)]
+    label, identifier, *dropped = [
+        None if column is None else _column(names, column, option, path, named) for option, column in given
+    ]
+    aside = tuple(_column(names, column, "aside", path, named) for column in wanted.aside)
+    if wanted.features is not None and (named or set(wanted.features) <= set(names)):
+        if missing := sorted(set(wanted.features) - set(names)):
+            raise ValueError(f"{path}: no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
+        return Roles(list(wanted.features), label, identifier, aside)
+    features = [name for name in names if name not in {label, identifier, *dropped, *aside}]
+    if not features:
+        raise ValueError(f"{path}: no column is left to project, beside label, id and what is dropped")
+    index = [name for name in features if name in INDEX and not wanted.mixed]
+    if index == [""] == names[-1:] and len(names) > 1:
+        raise ValueError(f"{path}: the last column has no name; where lines end with a delimiter use --drop ''")
+    if index:
+        raise ValueError(
+            f"{path}: {listed(index)}: row numbers, it seems, not a feature; use --id {index[0]!r} or --drop {index[0]!r}"
+        )
+    return Roles(features, label, identifier, aside)
+
+
+def _column(names: list[str], column: str, option: str, path: str, named: bool) -> str:
+    if not named and re.fullmatch(r"-?\d+", column) and -len(names) <= int(column) < len(names):
+        return names[int(column)]
+    if named and column in names:
+        return column
+    if not named:
+        raise ValueError(f"{path}: {option}={column!r}: columns have no names; give a number, 0 to {len(names) - 1}")
+    folded = {name.casefold(): name for name in names}
+    close = get_close_matches(column.casefold(), folded, n=1)
+    hint = f"did you mean {folded[close[0]]!r}?" if close else f"it has {listed(names)}"
+    raise ValueError(f"{path}: {option}={column!r}: no such column; {hint}")
+
+
+def known(suffixes: Iterable[str]) -> str:
+    return f"known are {' '.join(sorted(suffixes))}"
+
+
+def batch_rows(n_features: int) -> int:
+    return min(max(BATCH_VALUES // max(n_features, 1), 64), 65_536)
+
+
+def float_type(dtypes: Iterable[Any]) -> np.dtype:
+    """The narrowest of float32 and float64 that holds values of all these types exactly."""
+    return np.dtype(np.float64 if np.result_type(np.float32, *dtypes) != np.float32 else np.float32)
+
+
+def check_finite(table: Table, path: str, row: int, gaps: bool) -> None:
+    """Raise where a number is infinite or, unless ``gaps`` may be there, missing."""
+    values = table.X.data if sparse.issparse(table.X) else table.X
+    if table.is_mixed or not (np.isinf(values) if gaps else ~np.isfinite(values)).any():
+        return
+    X = table.X.tocoo() if sparse.issparse(table.X) else sparse.coo_array(np.where(np.isfinite(table.X), 0, table.X))
+    first = np.flatnonzero(np.isinf(X.data) if gaps else ~np.isfinite(X.data))[0]
+    name = str(X.col[first]) if table.feature_names is None else table.feature_names[X.col[first]]
+    what = "infinite" if np.isinf(X.data[first]) else "missing"
+    raise ValueError(missing_values(path, {name: row + int(X.row[first]) + 1}, what))
+
+
+def missing_values(path: str, first: dict[str, int], what: str = "missing") -> str:
+    """A message about columns with gaps, with the row of the first gap of each."""
+    where = ", ".join(f"column {name!r}: a value is {what} (the first in row {row})" for name, row in first.items())
+    those = "columns" if len(first) > 1 else "column"
+    return f"{path}: {where}; fill in or remove such rows, or leave the {those} out (--drop {','.join(first)})"
+
+
+def joined(tables: list[Table]) -> Table:
+    """The rows of all tables, one after the other."""
+    first, parts = tables[0], [table.X for table in tables]
+    stack = require("pyarrow", "tables").concat_tables if first.is_mixed else np.concatenate
+    stack = sparse.vstack if sparse.issparse(first.X) else stack
+    y, ids = (
+        None if getattr(first, name) is None else np.concatenate([getattr(table, name) for table in tables])
+        for name in ("y", "ids")
+    )
+    aside = {name: np.concatenate([table.aside[name] for table in tables]) for name in first.aside}
+    X = first.X if len(tables) == 1 else stack(parts)
+    return replace(first, X=X, y=y, ids=ids, aside=aside, n_read=sum(map(len, tables)))
+
+
+def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
+    """The n rows with the smallest random keys, which is a sample without replacement that takes one pass.
+
+    Rows of unknown label get larger keys than all others. So rows of known label are kept first.
+    """
+    rng = check_random_state(random_state)
+    kept: Table | None = None
+    keys, total = np.empty(0), 0
+    for table in tables:
+        total += len(table)
+        fresh = rng.random_sample(len(table)) + (0 if table.y is None else _is_unlabelled(table.y))
+        candidates = np.flatnonzero(fresh < (keys.max() if len(keys) == n else 2.0))
+        kept = table.take(candidates) if kept is None else joined([kept, table.take(candidates)])
+        keys = np.concatenate([keys, fresh[candidates]])
+        if len(keys) > n:
+            chosen = np.sort(np.argpartition(keys, n - 1)[:n])
+            kept, keys = kept.take(chosen), keys[chosen]
+    assert kept is not None
+    return replace(kept, n_read=total)
+
+
+# Labels
+
+
+def _is_unlabelled(y: np.ndarray) -> np.ndarray:
+    """Which labels are -1 or, in a file, blank."""
+    if y.dtype.kind in "iuf":
+        return (y == -1) | (y != y)
+    return np.array([label is None or label != label or str(label).strip() in ("", "-1") for label in y], dtype=bool)
+
+
+def unknown(y: np.ndarray) -> np.ndarray:
+    """Which labels are missing: blank, or a mark such as NA and ?."""
+    if y.dtype.kind in "fM":
+        return np.isnan(y)
+    if y.dtype.kind not in "OU":
+        return np.zeros(len(y), dtype=bool)
+    return np.array([label is None or label != label or str(label).strip() in UNKNOWN for label in y], dtype=bool)
+
+
+def classes(y: np.ndarray, path: str = "") -> np.ndarray:
+    """Labels as int64 where all are whole numbers, as float64 where they are quantities, else as text.
+
+    Text such as ``007``, which is not the usual way to write a whole number, stays text, so that two classes never become
+    one. A missing label becomes -1, which stands for an unknown class.
+    """
+    missing = unknown(y)
+    if missing.any():
+        return _with_unknown(y, missing, path)
+    if y.dtype.kind in "iub" and (y <= np.iinfo(np.int64).max).all():
+        return y.astype(np.int64)
+    if y.dtype.kind == "f":
+        return y.astype(np.int64) if ((y == np.round(y)) & (np.abs(y) < 2.0**63)).all() else y
+    text = y.astype(str)
+    if all(map(WHOLE.fullmatch, text)):
+        return np.array([int(label.partition(".")[0]) for label in text], dtype=np.int64)
+    quantities = all(map(DECIMAL.fullmatch, text)) and any(not float(label).is_integer() for label in text)
+    return text.astype(np.float64) if quantities else text
+
+
+def _with_unknown(y: np.ndarray, missing: np.ndarray, path: str) -> np.ndarray:
+    if missing.all():
+        return np.full(len(y), -1, dtype=np.int64)
+    found = classes(y[~missing])
+    if found.dtype.kind == "i" and set(found.tolist()) <= {-1, 1}:
+        if (found == 1).all():
+            raise ValueError(f"{path}: labels are 1 or missing: one class only; label some rows of another class too")
+        found = (found + 1) // 2  # -1 is a class here, but it is needed to mark missing labels
+    whole = np.full(len(y), -1, dtype=found.dtype if found.dtype.kind != "U" else object)
+    whole[~missing] = found
+    return whole.astype(str) if found.dtype.kind == "U" else whole
+
+
+def with_classes(table: Table, path: str) -> Table:
+    """The table whose labels are classes."""
+    if table.y is None:
+        return table
+    y = classes(table.y, path)
+    names = {str(label).removesuffix(".0") for label in set(table.y[~unknown(table.y)].tolist())}
+    if "-1" not in names:
+        return replace(table, y=y)
+    note = "the label -1 stands for an unknown class; if it is a class, give it another name"
+    if names == {"-1", "1"}:
+        y = (y + 1) // 2 if set(y.tolist()) == {-1, 1} else y  # otherwise -1 marks an unknown label
+        note = "labels -1 and 1 are read as two classes, 0 and 1"
+    return replace(table, y=y, notes=(*table.notes, note))
+
+
+def with_targets(table: Table, path: str) -> Table:
+    """The table whose labels are numbers; NaN where they are missing."""
+    if table.y is None:
+        return table
+    missing = unknown(table.y)
+    y = np.full(len(table.y), np.nan)
+    try:
+        y[~missing] = [float(label) for label in table.y[~missing].tolist()]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path}: the labels are words, and the graph reads numbers ({error}); name a column of numbers, or leave Target "
+            "out of the graph"
+        ) from error
+    if missing.all():
+        raise ValueError(f"{path}: all targets are missing; name a column that has some")
+    return replace(table, y=y)
