@@ -336,9 +336,10 @@ class Data:
         """The diagonal of :meth:`form`. Where M is diagonal, these are weighted sums of the squares of each column."""
         M, found = M if self.weights is None else M.repeated(self.weights), np.zeros(self.d)
         if M.is_diagonal:
-            for start in range(0, self.n if M.diag is not None else 0, self._step):
+            w = np.zeros(self.n) if M.diag is None else M.diag
+            for start in range(0, self.n, self._step):
                 rows = slice(start, start + self._step)
-                found += M.diag[rows] @ np.square(self._part(rows, ALL, about))
+                found += w[rows] @ np.square(self._part(rows, ALL, about))
             return found
         for columns in row_blocks(self.d, self.n):
             part = self._part(ALL, columns, about)

@@ -86,7 +86,7 @@ class SameClass(Graph):
 
     @property
     def reads_features(self) -> bool:
-        return self.weights != "uniform"
+        return not (isinstance(self.weights, str) and self.weights == "uniform")
 
     @property
     def weighs_classes(self) -> bool:
@@ -101,7 +101,7 @@ class SameClass(Graph):
         )
 
     def terms(self, data: Data) -> list[Term]:
-        if self.weights != "uniform":
+        if not (isinstance(self.weights, str) and self.weights == "uniform"):
             return super().terms(data)
         Z, sizes = indicators(data.classes), data.class_sizes
         shares = self._shares(sizes) if self.balance is not False else np.ones(sizes.size)
@@ -116,7 +116,7 @@ class SameClass(Graph):
         return np.divide(totals.sum() / linked.sum(), totals, out=np.zeros(totals.size), where=linked)
 
     def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        if self.weights != "uniform":
+        if self.reads_features:
             return super().weights_at(data, rows, cols)
         classes = data.classes
         same = (classes[rows] >= 0) & (classes[rows] == classes[cols])

@@ -53,6 +53,8 @@ class NeighborGraph(Graph):
     def _weights(self, data: Data, edges: Edges, reach: np.ndarray | None = None) -> np.ndarray:
         """The weights of directed edges. ``reach`` is the distance of each row from its k-th neighbour, where that is known."""
         rows, cols, d = edges
+        if not callable(self.weights):
+            check_choice("weights", self.weights, WEIGHTS)
         if reach is None and (self.weights == "self-tuning" or (callable(self.weights) and sees_reach(self.weights))):
             raise ValueError(
                 f"weights={self.weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, "
@@ -60,7 +62,7 @@ class NeighborGraph(Graph):
             )
         if callable(self.weights):
             values = self._called(edges, reach)
-        elif check_choice("weights", self.weights, WEIGHTS) == "heat":
+        elif self.weights == "heat":
             values = heat_weights(d**2 / self._width(data, edges), rows, data.n)
         elif self.weights == "self-tuning":
             assert reach is not None
@@ -247,7 +249,7 @@ class KNN(NeighborGraph):
         if self.queries is not None and self.queries < data.size:  # a sample, whose links are scaled up to all rows
             require_mean(symmetry, self.queries)
             return data.size / self.queries * data.symmetric_weights(*edges[:2], self._weights(data, edges), "mean")
-        local = self.weights == "self-tuning" or (callable(self.weights) and sees_reach(self.weights))
+        local = sees_reach(self.weights) if callable(self.weights) else str(self.weights) == "self-tuning"
         weights = self._weights(data, edges, reach_of(edges, data.n) if local else None)
         W = data.symmetric_weights(*edges[:2], weights, "or" if symmetry == "auto" else symmetry)
         if symmetry != "and" and W.sum(axis=1).min() <= 0:  # "and" leaves rows without links on purpose
