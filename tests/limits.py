@@ -28,11 +28,6 @@ def copies_from(monkeypatch, rows):
     monkeypatch.setattr("lapwing.neighbors.COPIES_ROWS", rows)
 
 
-def nothing_said(monkeypatch):
-    """The warning about units was not given yet in this process."""
-    monkeypatch.setattr("lapwing.auto.UNITS_WARNED", [])
-
-
 def listed_up_to(monkeypatch, links):
     """Graphs of rows that share places or targets list up to so many links per row."""
     monkeypatch.setattr("lapwing.graphs.space.LISTED_LINKS", links)

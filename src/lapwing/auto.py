@@ -42,10 +42,6 @@ CHOICES = {
 }
 
 
-# The ratio that UnitsWarning was given for. It is given once per process: the second model of a search has nothing new to say.
-UNITS_WARNED: list[float] = []
-
-
 class UnitsWarning(UserWarning):
     """Says that the columns of X seem to be in different units, and were divided by their standard deviations.
 
@@ -274,15 +270,13 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
         ratio = float(s[filled].max(initial=0.0) / np.median(varying))
         if ratio <= UNITS_RATIO:
             return None
-        if not UNITS_WARNED:
-            UNITS_WARNED.append(ratio)
-            warnings.warn(
-                f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the "
-                "median one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and "
-                "standardize=True divides without this warning",
-                UnitsWarning,
-                stacklevel=caller_stacklevel(),
-            )
+        warnings.warn(
+            f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the "
+            "median one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and "
+            "standardize=True divides without this warning",
+            UnitsWarning,
+            stacklevel=caller_stacklevel(),
+        )
         s = data.deviations()
     return np.where(s > 0, s, 1.0)
 
