@@ -92,7 +92,7 @@ BARS = {
     "MMC": (None, lambda _: MMC(9).fit(X, Y), 75, 105, 11),
     "LPCA": (None, lambda _: LPCA(2).fit(X[:600]), 80, 105, 12),
     "LPDP": (None, lambda _: LPDP(2).fit(X[:600], Y[:600]), 86, 125, 12),
-    "LPI": (None, lambda _: LPI(2).fit(DOCUMENTS), 86, 120, 11),
+    "LPI": (None, lambda _: LPI(2).fit(DOCUMENTS), 88, 120, 11),
     "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),
     "tensor": (tensor, lambda rows: LPP(10).fit(rows), 80, 150, 12),
     "blocks": (

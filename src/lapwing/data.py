@@ -456,24 +456,6 @@ class Data:
             found[some] = np.einsum("ij,ij->i", apart, apart)
         return np.sqrt(found)
 
-    def copies(self, rows: np.ndarray) -> np.ndarray | None:
-        """For each of some rows the number of its group, in which all rows are equal; None where no two rows are equal.
-
-        Equal rows have the same product with a random vector, and other rows hardly ever have.
-        """
-        random = np.random.RandomState(0).standard_normal(self.d)
-        products = (
-            self.X @ random if sparse.issparse(self.X) else np.einsum("ij,j->i", self.X, random, dtype=np.float64)
-        )
-        order = np.argsort(products[rows], kind="stable")
-        keys = products[rows[order]]
-        starts = np.append(True, keys[1:] != keys[:-1])
-        again = np.flatnonzero(~starts)
-        starts[again] = self._paired_distances(rows[order[again]], rows[order[again - 1]]) > 0
-        groups = np.empty(rows.size, np.intp)
-        groups[order] = np.cumsum(starts) - 1
-        return None if starts.all() else groups
-
     def symmetric_weights(
         self, rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, symmetry: str = "or"
     ) -> sparse.csr_array:

@@ -178,7 +178,7 @@ def search_distinct(data: Any, request: Request, queries: np.ndarray, members: n
     Of a group of equal rows only the k + 1 first can be neighbours, one of which may be the query itself. So all rows of a
     group have the same k + 1 nearest rows, and each leaves out itself, or the last one where it is not among them.
     """
-    k, groups = min(request.n_neighbors, members.size - 1), data.copies(members) if members.size > 1 else None
+    k, groups = min(request.n_neighbors, members.size - 1), copies(data, members) if members.size > 1 else None
     counts = np.ones(members.size, np.intp) if groups is None else np.bincount(groups)
     if groups is None or (counts.max() <= k and counts.size > DISTINCT_SHARE * members.size):
         return search(data, request, queries, members)
@@ -199,6 +199,23 @@ def search_distinct(data: Any, request: Request, queries: np.ndarray, members: n
     kept = found != members[:, None]
     kept[kept.all(axis=1), -1] = False
     return np.repeat(members, k), found[kept], lengths[kept]
+
+
+def copies(data: Any, rows: np.ndarray) -> np.ndarray | None:
+    """For each of some rows the number of its group, in which all rows are equal; None where no two rows are equal.
+
+    Equal rows have the same product with a random vector, and other rows hardly ever have.
+    """
+    random = np.random.RandomState(0).standard_normal(data.d)
+    products = data.X @ random if sparse.issparse(data.X) else np.einsum("ij,j->i", data.X, random, dtype=np.float64)
+    order = np.argsort(products[rows], kind="stable")
+    keys = products[rows[order]]
+    starts = np.append(True, keys[1:] != keys[:-1])
+    again = np.flatnonzero(~starts)
+    starts[again] = data.distances(rows[order[again]], rows[order[again - 1]][:, None])[:, 0] > 0
+    groups = np.empty(rows.size, np.intp)
+    groups[order] = np.cumsum(starts) - 1
+    return None if starts.all() else groups
 
 
 def choose(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
