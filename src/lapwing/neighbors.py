@@ -178,7 +178,7 @@ def search_distinct(data: Any, request: Request, queries: np.ndarray, members: n
     Of a group of equal rows only the k + 1 first can be neighbours, one of which may be the query itself. So all rows of a
     group have the same k + 1 nearest rows, and each leaves out itself, or the last one where it is not among them.
     """
-    k, groups = min(request.n_neighbors, members.size - 1), copies(data, members) if members.size > 1 else None
+    k, groups = min(request.n_neighbors, members.size - 1), equal_rows(data, members) if members.size > 1 else None
     counts = np.ones(members.size, np.intp) if groups is None else np.bincount(groups)
     if groups is None or (counts.max() <= k and counts.size > DISTINCT_SHARE * members.size):
         return search(data, request, queries, members)
@@ -201,7 +201,7 @@ def search_distinct(data: Any, request: Request, queries: np.ndarray, members: n
     return np.repeat(members, k), found[kept], lengths[kept]
 
 
-def copies(data: Any, rows: np.ndarray) -> np.ndarray | None:
+def equal_rows(data: Any, rows: np.ndarray) -> np.ndarray | None:
     """For each of some rows the number of its group, in which all rows are equal; None where no two rows are equal.
 
     Equal rows have the same product with a random vector, and other rows hardly ever have.
