@@ -44,7 +44,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if getattr(self, "normalize", None) == "trace":
             terms = of_equal_trace(terms, F)
         L = laplacian_sum(terms)
-        forms = F.form(L), None if B is ORTHOGONAL else F.form(B)
+        forms: tuple[Any, Any] = F.form(L), None if B is ORTHOGONAL else F.form(B)
         used = chosen if chosen.ridge is not None else chosen._replace(ridge=auto.spread(forms[1]))
         try:
             solution = self._eigenpairs(forms, F, data, Problem(terms, B, ratio=problem.ratio), L, used)
@@ -85,7 +85,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return solve(lhs, None, k)
         if problem.ratio:
             return trace_ratio(lhs, rhs, k, rounding_of_form(B, F))[1]
-        ridge = chosen.ridge
+        ridge = chosen.ridge or 0.0
         w = np.ones(data.n) if data.weights is None else data.weights
         degrees = problem.degrees
         total = float(w @ (B.diagonal() if degrees is None else degrees))
