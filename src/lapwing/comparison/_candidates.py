@@ -109,8 +109,7 @@ def _counts_classes(reducer: Any) -> bool:
     """Whether classes alone determine what it finds, so that there are no more directions than classes minus one."""
     graph = getattr(reducer, "graph", None)
     graph = SameClass() if isinstance(graph, str) and graph == "supervised" else graph
-    attracts = isinstance(graph, Graph) and all(coefficient > 0 for coefficient, _ in graph.signed())
-    by_classes = attracts and graph.is_of_classes
+    by_classes = isinstance(graph, Graph) and graph.is_of_classes and all(c > 0 for c, _ in graph.signed())
     constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
     return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
 
@@ -119,8 +118,13 @@ def _directions(estimator: Any, dimensions: list[int], data: Data, most: int) ->
     """How many principal directions a fit to all rows keeps; "auto" where it keeps all."""
     given = (data,) if has_the_usual_fit(estimator) else (data.X, data.y)
     possible = [d for d in dimensions if d <= most]
-    models = serving(lambda d: clone(estimator).set_params(n_components=d).fit(*given), possible, True)
-    kept = {d: models[d].settings_["pca"] for d in possible}
+    models: dict[int, Any] = {}
+    while possible and not models:
+        try:
+            models = serving(lambda d: clone(estimator).set_params(n_components=d).fit(*given), possible, True)
+        except RankError:
+            possible.pop()  # the constraint leaves fewer directions than the rows have
+    kept = {d: model.settings_["pca"] for d, model in models.items()}
     return {d: "auto" if count is None else min(count, most) for d, count in kept.items()}
 
 

@@ -11,7 +11,6 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import rows_by_number
-from ..data import squared_lengths
 from ..device import host, to_numpy
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import FeatureSelector, ProjectingReducer
@@ -92,7 +91,8 @@ def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
     problems, center = [fit.problem(X, y) for fit in fits], params.get("center", "auto")
     Z = [np.asarray(to_numpy(fit).transform(host(X)), dtype=np.float64) for fit in fits]
     if problems[0].minimise[0].laplacian.n < n:  # documents without a term have no part in a problem
-        Z = [z[np.flatnonzero(squared_lengths(check_array(X, accept_sparse="csr")))] for z in Z]
+        known = np.flatnonzero(np.asarray(check_array(X, accept_sparse="csr").sum(axis=1)).ravel())
+        Z = [z[known] for z in Z]
     objectives = [[_objective(z, problem, center) for z in Z] for problem in problems]
     total, on_own = np.sum(objectives), np.trace(objectives)
     excess = max(total - 2 * on_own, 0.0) / (abs(total) or 1.0) if np.isfinite(total) else np.inf
