@@ -12,7 +12,7 @@ from lapwing.methods import METHODS
 X, Y = load_wine(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 SUPERVISED = [name for name, method in METHODS.items() if get_tags(method()).target_tags.required]
-REFUSING = ("DNE", "MFA", "LFDA", "KernelLFDA")  # a graph of neighbours that reads no labels
+REFUSING = {"DNE": "use graph=7, which is ", "LFDA": "use LocalClass", "KernelLFDA": "use LocalClass"}  # without labels
 SPELLINGS = {"default": {}, "number": {"graph": 6}, "graph": {"graph": KNN(6, weights="binary")}}
 
 
@@ -37,9 +37,9 @@ def test_shuffled_labels_give_another_answer(name, spelling):
         assert subspace_angles(true, shuffled).max() > 0.1
 
 
-@pytest.mark.parametrize("name", REFUSING)
-def test_neighbours_without_classes_are_refused_with_the_spelling_that_works(name):
-    with pytest.raises(ValueError, match=r"graph=KNN\(7\) reads no labels.* use graph=7, which is "):
+@pytest.mark.parametrize(("name", "remedy"), REFUSING.items())
+def test_neighbours_without_classes_are_refused_with_the_spelling_that_works(name, remedy):
+    with pytest.raises(ValueError, match=rf"graph=KNN\(7\).* {remedy}"):
         METHODS[name](2, graph=KNN(7)).fit(X, Y)
     METHODS[name](2, graph=7).fit(X, Y)
     METHODS[name](2, graph=KNN(7) & SameClass()).fit(X, Y)

@@ -308,7 +308,7 @@ def test_degree_centre_needs_degrees(estimator):
 
 
 def test_dne_without_a_negative_direction():
-    refused(DNE(None, graph=KNN(5)), X, Y, "n_components=None.*negative")
+    refused(DNE(None, graph=KNN(5) & SameClass()), X, Y, "n_components=None.*negative")
 
 
 @pytest.mark.parametrize("graph", [Precomputed(weights()), Pairs(must_link=[[0, N - 1]])], ids=["Precomputed", "Pairs"])

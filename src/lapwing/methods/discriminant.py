@@ -27,22 +27,6 @@ class Supervised:
         return tags
 
 
-class LinkedByClass(Supervised):
-    """Methods whose links are found within classes, so that a graph which reads no labels makes another method of them."""
-
-    def _graphs(self, data: Data) -> GraphFacts:
-        """Refuse neighbours that read no labels, with the spelling that works."""
-        graphs = super()._graphs(data)  # type: ignore[misc]
-        searches = graphs.graph.requests()
-        if searches and not graphs.graph.reads_labels:
-            k = searches[0].n_neighbors
-            raise ValueError(
-                f"graph={graphs.graph!r} reads no labels, and {type(self).__name__} takes its links from classes; use "
-                f"graph={k}, which is {self.default_graph(k)!r}"  # type: ignore[attr-defined]
-            )
-        return graphs
-
-
 class OfClasses(Supervised):
     """Methods whose graphs are always of classes, so that ``sample_weight`` always acts, and stands in the signature."""
 
@@ -235,7 +219,7 @@ class LPDP(Supervised, LinearReducer):
         return Problem(local + margin, degree_sum(local))  # (1)
 
 
-class MFA(LinkedByClass, LPP):
+class MFA(Supervised, LPP):
     r"""Marginal Fisher Analysis: near samples of a class come together, and near samples of different classes come apart.
 
     .. math::
@@ -311,7 +295,7 @@ class MFA(LinkedByClass, LPP):
         return KNN(n_neighbors, weights="binary", among="same_class")
 
 
-class DNE(LinkedByClass, LinearReducer):
+class DNE(Supervised, LinearReducer):
     r"""Discriminant Neighborhood Embedding: neighbours of the same class attract, neighbours of other classes repel.
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
@@ -366,6 +350,12 @@ class DNE(LinkedByClass, LinearReducer):
         return (near & SameClass()) - (near & OtherClass())
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        if isinstance(graphs.graph, KNN) and not graphs.graph.reads_labels:
+            k = graphs.graph.n_neighbors
+            raise ValueError(
+                f"graph={graphs.graph!r} reads no labels, and with it DNE would be OLPP; use graph={k}, which is "
+                f"{self.default_graph(k)!r}"
+            )
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
@@ -400,7 +390,7 @@ def local_fisher(data: Data, graphs: GraphFacts) -> Problem:
     return Problem(within, L.rescaled(np.sqrt(shares)) + laplacian_sum(OtherClass().terms(data)))
 
 
-class LFDA(LinkedByClass, LinearReducer):
+class LFDA(Supervised, LinearReducer):
     r"""Local Fisher Discriminant Analysis: discriminant analysis of classes that have several clusters.
 
     .. math::

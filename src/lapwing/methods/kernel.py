@@ -15,7 +15,7 @@ from ..operators import identity
 from ..problem import Problem
 from ..reducers import KernelReducer, build_terms
 from .about import About
-from .discriminant import LFDA, LinkedByClass, Supervised, local_fisher
+from .discriminant import LFDA, Supervised, local_fisher
 from .locality import NEIGHBORS
 from .neighborhood import RECONSTRUCTION
 
@@ -354,7 +354,7 @@ class KernelLDA(Supervised, KernelReducer):
     # Equation (1) is the problem of every estimator that has none of its own: Reducer._problem.
 
 
-class KernelLFDA(LinkedByClass, KernelReducer):
+class KernelLFDA(Supervised, KernelReducer):
     r"""Kernel Local Fisher Discriminant Analysis: :class:`LFDA` among the features that a kernel stands for.
 
     .. math:: K L^{lw} K \alpha = \lambda K L^{lm} K \alpha                                              \tag{1}
