@@ -27,6 +27,7 @@ from lapwing import (
     FisherScore,
     LaplacianScore,
 )
+from lapwing.blocks import as_blocks
 from lapwing.graphs import (
     KNN,
     CodingLength,
