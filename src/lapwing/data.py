@@ -360,7 +360,7 @@ class Data:
             found[columns] = np.einsum("ij,ij->j", part, M @ part)
         return found
 
-    def explained(self, directions: np.ndarray) -> np.ndarray | None:
+    def explained(self, directions: np.ndarray) -> Any:
         """The share of the variance of the samples that each direction, a row, adds to what those before it hold."""
         if self.is_sparse and self.found is not None:
             return None  # the variance of the rows that are not held is not known

@@ -70,7 +70,10 @@ class Summary(Data):
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
         scatter = self.scatter
-        coordinates = (self.X - about) @ N
+        coordinates = np.empty((self.n, N.shape[1]))
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            coordinates[rows] = self._part(rows, slice(None), about) @ N
         return Summary(coordinates, self.y, self.weights, lambda weights: N.T @ scatter(weights) @ N, self.dtype)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
@@ -167,7 +170,7 @@ class ClassSums:
             own, each, more = places[some], w[some], ClassSums(d, self.by_class, self.dtype, last)
             rows = np.asarray(X[some].toarray() if sparse.issparse(X) else X[some], dtype=np.float64)
             first = rows[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
-            within, more.counts = rows - first, np.bincount(own, each, last + 1)
+            within, more.counts = rows - first, np.bincount(own, each, last + 1).astype(np.float64)
             members = sparse.csr_array((each, (own, np.arange(own.size))), (last + 1, own.size))
             centres = (members @ within) / np.where(more.counts != 0, more.counts, 1.0)[:, None]
             within -= centres[own]
@@ -199,12 +202,13 @@ class ClassSums:
         sums.means, sums.scatters = self.means / scale, self.scatters / np.outer(scale, scale)
         return sums
 
-    def summary(self, labelled: bool, held: Any = None, codes: Any = None, found: Any = ()) -> Summary:
-        """A row for the samples of each class, after rows of these classes that are held and were taken out of the sums."""
+    def summary(self, labelled: bool, held: Sequence = (), codes: Any = None, found: Sequence = ()) -> Summary:
+        """A row for the samples of each class. Before them come rows of these classes that are held, and not in the sums."""
         there = np.flatnonzero(self.counts > 0)
-        n_held, y = 0 if held is None else held.shape[0], None
-        X = np.empty((n_held + there.size, self.stored.size))
-        X[:n_held], X[n_held:] = held.toarray() if sparse.issparse(held) else held if n_held else 0, self.means[there]
+        rows = [part.toarray() if sparse.issparse(part) else part for part in held]
+        # Held rows are many, and keep their type.
+        X = np.concatenate([*rows, self.means[there].astype(rows[0].dtype if rows else np.float64)])
+        n_held, y = X.shape[0] - there.size, None
         if labelled:
             classes = np.where(there < self.counts.size - 1, there, -1)
             y = classes if codes is None else np.concatenate([codes, classes])

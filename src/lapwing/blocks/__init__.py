@@ -154,14 +154,15 @@ class BlockData(Data):
         self, blocks: Blocks, codes: Any = None, weights: Any = None, requests: Sequence[Request] | None = None
     ):
         super().__init__(blocks, None, weights)
-        self.is_ready, self.requests = requests is not None, []
+        self.is_ready = requests is not None
+        self.requests: list[Request] = []
         for request in requests or ():
             if (request := request.checked(self.n)) not in self.requests:
                 self.requests.append(request)
         self.codes, self.given, self.is_wide = codes, blocks, False
         self.in_blocks = blocks.array is None  # a memory map is an array to default graphs
         # Of sparse rows with many columns only those with links are held.
-        self.is_large = blocks.is_sparse and min(self.n, self.d) > memory.LARGE_SIDE
+        self.is_large = self.is_ready and blocks.is_sparse and min(self.n, self.d) > memory.LARGE_SIDE
         if codes is not None:
             self.classes = codes
 
@@ -251,31 +252,35 @@ class BlockData(Data):
 
         The requests are those that it was made with.
         """
-        (sums, numbers, Q), searches, edges = self._first, [], []
+        (sums, held, Q), searches, edges = self._first, [], []
+        rows = [Q]
         for request in self.requests:
             own = sample(self.n, request.queries, request.random_state)
-            searches.append(Search(request, Q[np.searchsorted(numbers, own)], own, self.codes))
+            searches.append(Search(request, Q[np.searchsorted(held, own)], own, self.codes))
         if searches:
             (near,) = self.X.each(partial(_nearest, searches, self.X.is_local), "searching")
             tables = [choose(cols, d, k) for k, cols, d in near.tables]
-            others = np.setdiff1d(np.concatenate([cols[np.isfinite(d)] for cols, d in tables]), numbers)
-            rows = near.rows[np.searchsorted(near.numbers, others)] if self.X.is_local else self.X.take(others)
-            held = np.concatenate([numbers, others])
+            others = np.setdiff1d(np.concatenate([cols[np.isfinite(d)] for cols, d in tables]), held)
+            if others.size:
+                rows.append(
+                    near.rows[np.searchsorted(near.numbers, others)] if self.X.is_local else self.X.take(others)
+                )
+            held = np.concatenate([held, others])
             order = np.argsort(held)
-            numbers, Q = held[order], stacked([Q, rows])[order]
             for (request, _, own, _), (cols, d) in zip(searches, tables, strict=True):
                 i, j = np.nonzero(np.isfinite(d))
-                found = np.searchsorted(numbers, own)[i], np.searchsorted(numbers, cols[i, j]), d[i, j]
-                edges.append((request, found))
-        codes = None if self.codes is None else self.codes[numbers].astype(np.intp)
+                i, j = (order[np.searchsorted(held, numbers, sorter=order)] for numbers in (own[i], cols[i, j]))
+                edges.append((request, (i, j, d[np.isfinite(d)])))
+        codes = None if self.codes is None else self.codes[held].astype(np.intp)
         if self.is_large:
-            data: Data = SparseData(Q, codes).standing_for(self.n, sums.means[0], edges)
+            data: Any = SparseData(stacked(rows), codes).standing_for(self.n, sums.means[0], edges)
         else:
-            rest = deepcopy(sums)
-            rest.take(Q, codes, -np.ones(numbers.size))
-            data = rest.summary(codes is not None, Q, codes, edges)
+            rest, cut = deepcopy(sums), rows[0].shape[0]
+            for part, some in zip(rows, (slice(0, cut), slice(cut, None)), strict=False):
+                rest.take(part, None if codes is None else codes[some], -np.ones(part.shape[0]))
+            data = rest.summary(codes is not None, rows, codes, edges)
             if codes is not None:
-                data.scatter = Scatter(self.X, self.codes, self.weights, rest, Q, codes)
+                data.scatter = Scatter(self.X, self.codes, self.weights, rest, data.X[: held.size], codes)
         data.given, data.is_divided = self.given, self.is_divided
         return data
 
@@ -308,7 +313,7 @@ class ColumnSums(NamedTuple):
         squares, stored = rows.n * rows.deviations() ** 2, np.bincount(X.indices, minlength=rows.d)
         return self.__iadd__(ColumnSums(np.array([rows.n]), rows.mean()[None], squares, stored))
 
-    def __iadd__(self, other: ColumnSums) -> ColumnSums:  # type: ignore[override]
+    def __iadd__(self, other: ColumnSums) -> ColumnSums:  # type: ignore[misc,override]
         size, moved = self.counts + other.counts, other.means - self.means
         share = other.counts / np.maximum(size, 1)
         squares = self.squares + other.squares + self.counts * share * moved[0] ** 2
@@ -337,10 +342,11 @@ class Nearest(NamedTuple):
     numbers: np.ndarray
     rows: Block
 
-    def __iadd__(self, other: Nearest) -> Nearest:  # type: ignore[override]
+    def __iadd__(self, other: Nearest) -> Nearest:  # type: ignore[misc,override]
         tables = []
         for (k, *one), (_, *two) in zip(self.tables, other.tables, strict=True):
-            tables.append((k, *choose(*map(np.hstack, zip(one, two, strict=True)), k)))
+            cols, d = map(np.hstack, zip(one, two, strict=True))
+            tables.append((k, *choose(cols, d, k)))
         numbers = np.concatenate([self.numbers, other.numbers])
         kept = np.flatnonzero(np.isin(numbers, np.concatenate([cols.ravel() for _, cols, _ in tables])))
         return Nearest(tables, numbers[kept], stacked([self.rows, other.rows])[kept])
