@@ -246,7 +246,7 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
         return min(seconds)
 
     with threadpool_limits(1):
-        moments = best(lambda: ClassSums.none(d, False, X.dtype).add(X, None, None))
+        moments = best(lambda: ClassSums(d, False, X.dtype).add(X, None, None))
         found = best(lambda: search(as_data(X), Request(6), np.arange(q), np.arange(n_rows)))
     return {"moments": 2 * n_rows * d * d / moments, "search": 2 * q * n_rows * d / found}
 

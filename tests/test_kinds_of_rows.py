@@ -49,7 +49,7 @@ def test_a_wrong_kind_is_told():
 def test_sums_over_classes(by_class):
     rng = np.random.RandomState(0)
     X, y, w = rng.standard_normal((50, 4)) + 1e5, rng.randint(-1, 3, 50), rng.rand(50) + 0.5
-    sums = ClassSums.none(4, by_class, np.float64)
+    sums = ClassSums(4, by_class, np.float64)
     for part in np.array_split(rng.permutation(50), 6):
         sums = sums.add(X[part], y[part], w[part])
     summary, data = sums.summary(labelled=True), Data(X, y, w)

@@ -131,7 +131,7 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
         repels=repels,
         only_attracts=penalty is None and not repels,
         is_euclidean=all(r.metric in ("euclidean", "l2", "sqeuclidean") for r in requests),
-        is_sampled=any(r.queries is not None and r.is_sampled(n) for r in own),
+        is_sampled=any(isinstance(r.queries, Integral) and r.queries < n for r in own),  # checked by the search
         requests=requests,
         beside=sorted(beside if penalty is None else beside.union(penalty.beside_columns)),
     )

@@ -23,7 +23,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._arrays import BLOCK_BYTES, Array, memory_map, row_blocks
 from ._labels import class_codes
-from ._validation import check_rows, reword_text_error
+from ._validation import check_in_memory, check_rows, reword_text_error
 from .neighbors import Edges, Request, bound, find
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
@@ -47,9 +47,15 @@ KINDS = {"dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.parti
 
 
 def validated(
-    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    fitting: bool = True,
+    least: int | None = None,
+    in_blocks: bool = False,
 ) -> Data:
-    """X as a Data. This is the one place that asks what X is."""
+    """X as a Data. This is the one place that asks what X is. With ``in_blocks`` rows on disk or on a cluster stay there."""
     if isinstance(X, Data):  # what is known of these rows, such as their neighbours, serves several fits
         return X
     # A model that was fitted on a device takes no rows of NumPy, and says so.
@@ -58,7 +64,9 @@ def validated(
     kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
     if isinstance(X, np.memmap) or sparse.issparse(X):
         kind = "blocks" if memory_map(getattr(X, "data", None) if sparse.issparse(X) else X) else kind
-    if kind:
+    if kind == "blocks" and not in_blocks:
+        check_in_memory(X, _needing_memory(estimator, fitting, least))
+    elif kind:
         data = import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
         if data is not None:
             return data
@@ -86,6 +94,14 @@ def validated(
     data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
     data.given, data.kept = given, kept
     return data
+
+
+def _needing_memory(estimator: Any, fitting: bool, least: int | None) -> str:
+    """Who needs all rows in memory, as the beginning of a sentence."""
+    if not hasattr(estimator, "fit"):
+        return "a graph that is built on its own"
+    name = type(estimator).__name__
+    return "a batch of partial_fit" if least else name if fitting else f"transform of {name}"
 
 
 def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
@@ -190,9 +206,11 @@ class Data:
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
+    is_ready = True  # whether sums over the rows can be asked for, which rows in blocks need to know their graphs for
     in_blocks = False  # whether rows are not in memory, so that default graphs search for a sample of them
     given: Any = None  # X as the user passed it
     device: Any = None  # where results go: the library and the device that X came from; None is NumPy's
+    found: Any = None  # neighbours that were searched for among samples that are not held: [(request, edges), ...]
     undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
     beside: Any = None  # the places of columns that graphs read and maps do not
     names: Any = None  # the names of the rows, where a column holds them; otherwise the index of a data frame does
@@ -346,8 +364,10 @@ class Data:
             found[columns] = np.einsum("ij,ij->j", part, M @ part)
         return found
 
-    def explained(self, directions: np.ndarray) -> np.ndarray:
+    def explained(self, directions: np.ndarray) -> Any:
         """The share of the variance of the samples that each direction, a row, adds to what those before it hold."""
+        if self.is_sparse and self.found is not None:
+            return None  # the variance of the rows that are not held is not known
         Q: np.ndarray = np.zeros(directions.shape)
         for i, direction in enumerate(directions):
             rest = direction
@@ -399,6 +419,11 @@ class Data:
         With ``on_device`` the edges of tensors stay tensors.
         """
         k, metric, params, *rest = request = request.checked(int(self.size))
+        if self.found is not None:
+            for own, edges in self.found:
+                if own == request:
+                    return edges
+            raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
         key = (k, metric if isinstance(metric, str) else id(metric), id(params), *rest)
         if key not in self._found:  # with the request, so that Python gives the ids of its parameters to no others
             data: Any = self
@@ -542,7 +567,12 @@ class SparseData(Data):
 
     @property
     def is_large(self) -> bool:  # type: ignore[override]
-        return min(self.n, self.d) > LARGE_SIDE
+        return self.found is not None or min(self.n, self.d) > LARGE_SIDE
+
+    def standing_for(self, n: int, mean: np.ndarray, found: list) -> SparseData:
+        """These rows as those with links among n samples of this mean, which is all that matters of the others."""
+        self.size, self._mean, self.found = n, mean, found
+        return self
 
     @cached_property
     def _counts(self) -> np.ndarray:

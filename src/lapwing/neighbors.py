@@ -249,8 +249,10 @@ def choose_tensors(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
     return found, near
 
 
-def sample(n: int, queries: int, seed: int) -> np.ndarray:
-    """A seeded sample of the rows, in ascending order."""
+def sample(n: int, queries: int | None, seed: int) -> np.ndarray:
+    """A seeded sample of the rows, in ascending order; None is all of them."""
+    if queries is None:
+        return np.arange(n)
     return np.sort(sample_without_replacement(n, queries, random_state=seed)).astype(np.intp)
 
 

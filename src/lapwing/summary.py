@@ -7,7 +7,8 @@ whose forms have the scatter added; and partial_fit, blocks and clusters are fit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,13 +54,6 @@ class Summary(Data):
         self.scatter, self.dtype, self.filled, self.found = scatter, np.dtype(dtype), filled, found
         self.is_wide, self.knows_gram = False, True  # the scatter is known, and the samples are not
 
-    def nearest(self, request: Any, on_device: bool = False) -> Any:
-        asked = request.checked(int(self.size))
-        for own, edges in self.found:
-            if own == asked:
-                return edges
-        raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
-
     def divided(self, scale: np.ndarray) -> Summary:
         scatter, scales = self.scatter, np.outer(scale, scale)
         X, y, w = self.X / scale, self.y, self.weights
@@ -76,7 +70,10 @@ class Summary(Data):
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
         scatter = self.scatter
-        coordinates = (self.X - about) @ N
+        coordinates = np.empty((self.n, N.shape[1]))
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            coordinates[rows] = self._part(rows, slice(None), about) @ N
         return Summary(coordinates, self.y, self.weights, lambda weights: N.T @ scatter(weights) @ N, self.dtype)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
@@ -107,7 +104,7 @@ class ClassSums:
     Means move as rows come [1]_, so that digits are kept wherever a stream of rows goes. Rows of unknown label are a class of
     their own, the last one.
 
-    Parameters
+    Attributes
     ----------
     labels : ndarray of shape (n_classes,)
     counts : ndarray of shape (n_classes + 1,)
@@ -126,114 +123,98 @@ class ClassSums:
        37, 1983. https://doi.org/10.1080/00031305.1983.10483115
     """
 
-    def __init__(
-        self,
-        labels: np.ndarray,
-        counts: np.ndarray,
-        means: np.ndarray,
-        scatters: np.ndarray,
-        stored: np.ndarray,
-        by_class: bool,
-        dtype: str,
-    ):
-        self.labels, self.counts, self.means, self.scatters, self.stored = labels, counts, means, scatters, stored
-        self.by_class, self.dtype = by_class, dtype
-
-    @classmethod
-    def none(cls, d: int, by_class: bool, dtype: Any, n_classes: int = 0) -> ClassSums:
+    def __init__(self, d: int, by_class: bool, dtype: Any, n_classes: int = 0):
         """The sums over no rows, of no classes, or of classes whose labels are 0 ... n_classes - 1."""
-        n, scatters = n_classes + 1, np.zeros((n_classes + 1 if by_class else 2, d, d))
-        return cls(
-            np.arange(n_classes), np.zeros(n), np.zeros((n, d)), scatters, np.zeros(d), by_class, np.dtype(dtype).name
-        )
-
-    def add(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None) -> ClassSums:
-        """The sums over these rows as well. Labels of -1 are unknown."""
-        n, d = X.shape
-        places, labels = (np.full(n, -1), self.labels) if y is None else coded_labels(y, self.labels)
-        more = labels.size - self.labels.size
-        size = (
-            3 * 8 * (len(self.scatters) + more * self.by_class) * d**2
-        )  # the sums so far, the next sums, and their form
+        n_scatters = n_classes + 1 if by_class else 2
+        size = 3 * 8 * n_scatters * d**2  # the sums so far, the next sums, and their form
         if size > max(get_config()["working_memory"] * 2**20, LEAST_ROOM):
             raise ValueError(
                 f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
                 "scikit-learn's working_memory; reduce the features first, or use "
                 f"sklearn.set_config(working_memory={int(1.1 * size / 2**20) + 1})"
             )
-        scatters = self.scatters.copy()
-        if self.by_class:
-            scatters = np.concatenate([scatters[:-1], np.zeros((more, d, d)), scatters[-1:]])
-        counts = np.concatenate([self.counts[:-1], np.zeros(more), self.counts[-1:]])
-        means = np.concatenate([self.means[:-1], np.zeros((more, d)), self.means[-1:]])
-        w = np.ones(n) if weights is None else weights
-        stored = self.stored + ((X != 0).astype(np.float64).T @ w if sparse.issparse(X) else w.sum())
-        dtype = np.result_type(X.dtype, self.dtype).name
-        sums = ClassSums(labels, counts, means, scatters, np.asarray(stored).ravel() * np.ones(d), self.by_class, dtype)
-        step = max(1, BLOCK_BYTES // (8 * max(1, d)))
-        for start in range(0, n, step):
-            rows = slice(start, start + step)
-            block = np.asarray(X[rows].toarray() if sparse.issparse(X) else X[rows], dtype=np.float64)
-            sums._take(block, places[rows] % counts.size, w[rows], weights is not None)
+        self.labels, self.counts, self.means = (
+            np.arange(n_classes),
+            np.zeros(n_classes + 1),
+            np.zeros((n_classes + 1, d)),
+        )
+        self.scatters, self.stored = np.zeros((n_scatters, d, d)), np.zeros(d)
+        self.by_class, self.dtype = by_class, np.dtype(dtype).name
+
+    @classmethod
+    def restored(cls, parts: dict[str, Any]) -> ClassSums:
+        """The sums whose ``vars`` these are."""
+        sums = cls.__new__(cls)
+        vars(sums).update(parts)
         return sums
 
-    def _take(self, block: np.ndarray, places: np.ndarray, weights: np.ndarray, is_weighted: bool) -> None:
-        size = self.counts.size
-        members = sparse.csr_array((weights, (places, np.arange(places.size))), (size, places.size))
-        counts = np.bincount(places, weights, size)
-        first = block[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
-        within = block - first
-        centres = (members @ within) / np.where(counts > 0, counts, 1.0)[:, None]
-        within -= centres[places]
-        if is_weighted:
-            within *= np.sqrt(weights)[:, None]
-        self._move(counts, first + centres, within, places)
+    def add(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None) -> ClassSums:
+        """The sums over these rows as well, whose classes may be new. Labels of -1 are unknown."""
+        places, labels = (None, self.labels) if y is None else coded_labels(y, self.labels)
+        sums = ClassSums(X.shape[1], self.by_class, np.result_type(X.dtype, self.dtype), labels.size)
+        before = np.append(np.arange(self.labels.size), -1)
+        sums.labels, sums.stored = labels, self.stored
+        sums.counts[before], sums.means[before] = self.counts, self.means
+        sums.scatters[before if self.by_class else slice(None)] = self.scatters
+        return sums.take(X, places, weights)
 
-    def _move(self, counts: np.ndarray, means: np.ndarray, within: Any = None, places: Any = None) -> None:
-        """Take in so many samples of these means, or out, where numbers are negative.
-
-        ``within`` has the samples of classes at these places about the means, where their scatter was not added before.
-        """
-        total, last = self.counts + counts, self.counts.size - 1
-        share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
-        moved, each = np.where(counts[:, None] != 0, means - self.means, 0.0), (self.counts * share)[:, None]
-        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
-        for scatter, (low, high) in zip(self.scatters, groups, strict=True):
-            scatter += moved[low:high].T @ (each[low:high] * moved[low:high])
-            inside = None if within is None else (places >= low) & (places < high)
-            if inside is not None and inside.any():
-                part = within if inside.all() else within[inside]
-                scatter += part.T @ part
-        self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, means)
-        self.counts = total
-
-    def merge(self, other: ClassSums) -> ClassSums:
-        """Take in the sums over other rows of the same classes."""
-        self.scatters += other.scatters
-        self.stored = self.stored + other.stored
-        self._move(other.counts, other.means)
+    def take(self, X: Any, places: np.ndarray | None, weights: np.ndarray | None) -> ClassSums:
+        """Take in rows of the classes at these places, or out, where weights are negative."""
+        (n, d), last = X.shape, self.counts.size - 1
+        places = np.full(n, last) if places is None else places % (last + 1)
+        w = np.ones(n) if weights is None else weights
+        self.stored = self.stored + ((X != 0).astype(np.float64).T @ w if sparse.issparse(X) else w.sum())
+        step = max(1, BLOCK_BYTES // (8 * max(1, d)))
+        for start in range(0, n, step):
+            some = slice(start, start + step)
+            own, each, more = places[some], w[some], ClassSums(d, self.by_class, self.dtype, last)
+            rows = np.asarray(X[some].toarray() if sparse.issparse(X) else X[some], dtype=np.float64)
+            first = rows[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
+            within, more.counts = rows - first, np.bincount(own, each, last + 1).astype(np.float64)
+            members = sparse.csr_array((each, (own, np.arange(own.size))), (last + 1, own.size))
+            centres = (members @ within) / np.where(more.counts != 0, more.counts, 1.0)[:, None]
+            within -= centres[own]
+            more.means = first + centres
+            of = own if self.by_class else (own == last).astype(np.intp)
+            for i in np.unique(of):
+                inside = slice(None) if (of == of[0]).all() else of == i
+                part = within[inside]
+                more.scatters[i] = part.T @ (part if weights is None else each[inside, None] * part)
+            self += more
         return self
 
-    def without(self, X: Any, y: np.ndarray | None) -> ClassSums:
-        """The sums over the rows that are left when these rows, each of which counts once, are taken out."""
-        d, n_classes = self.stored.size, self.counts.size - 1
-        out = ClassSums.none(d, self.by_class, self.dtype, n_classes).add(X, y, None)
-        scatters = self.scatters - out.scatters
-        rest = ClassSums(self.labels, self.counts, self.means, scatters, self.stored, self.by_class, self.dtype)
-        rest._move(-out.counts, out.means)
-        return rest
+    def __iadd__(self, other: ClassSums) -> ClassSums:
+        """Take in the sums over other rows of the same classes, or out, where numbers are negative."""
+        counts, total, last = other.counts, self.counts + other.counts, self.counts.size - 1
+        share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
+        moved, each = np.where(counts[:, None] != 0, other.means - self.means, 0.0), (self.counts * share)[:, None]
+        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
+        self.scatters += other.scatters
+        for scatter, (low, high) in zip(self.scatters, groups, strict=True):
+            scatter += moved[low:high].T @ (each[low:high] * moved[low:high])
+        self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, other.means)
+        self.counts, self.stored = total, self.stored + other.stored
+        return self
 
     def divided(self, scale: np.ndarray) -> ClassSums:
         """The sums over the rows with each column divided by its scale."""
-        means, scatters = self.means / scale, self.scatters / np.outer(scale, scale)
-        return ClassSums(self.labels, self.counts, means, scatters, self.stored, self.by_class, self.dtype)
+        sums = copy(self)
+        sums.means, sums.scatters = self.means / scale, self.scatters / np.outer(scale, scale)
+        return sums
 
-    def summary(self, labelled: bool) -> Summary:
-        """A row for the samples of each class."""
+    def summary(self, labelled: bool, held: Sequence = (), codes: Any = None, found: Sequence = ()) -> Summary:
+        """A row for the samples of each class. Before them come rows of these classes that are held, and not in the sums."""
         there = np.flatnonzero(self.counts > 0)
-        y = np.where(there < self.counts.size - 1, there, -1) if labelled else None
+        rows = [part.toarray() if sparse.issparse(part) else part for part in held]
+        # Held rows are many, and keep their type.
+        X = np.concatenate([*rows, self.means[there].astype(rows[0].dtype if rows else np.float64)])
+        n_held, y = X.shape[0] - there.size, None
+        if labelled:
+            classes = np.where(there < self.counts.size - 1, there, -1)
+            y = classes if codes is None else np.concatenate([codes, classes])
+        weights = np.concatenate([np.ones(n_held), self.counts[there]])
         filled = 2 * self.stored > self.counts.sum()
-        return Summary(self.means[there], y, self.counts[there], partial(self.scatter, there), self.dtype, filled)
+        return Summary(X, y, weights, lambda each: self.scatter(there, each[n_held:]), self.dtype, filled, found)
 
     def scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The sum of the scatters of these classes, each under its weight."""

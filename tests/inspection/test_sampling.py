@@ -171,7 +171,7 @@ def test_rows_on_disk(tmp_path, monkeypatch):
     np.save(tmp_path / "rows.npy", X)
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
     little_memory(monkeypatch, 1000)
-    assert isinstance(validated(LPP(2, graph=NEAR), rows), BlockData)
+    assert isinstance(validated(LPP(2, graph=NEAR), rows, in_blocks=True), BlockData)
     model = LPP(2, graph=NEAR).fit(rows)
     assert sampling_error(model, rows) == pytest.approx(sampling_error(LPP(2, graph=NEAR).fit(X), X))
     with pytest.raises(TypeError, match=r"sampling_error needs all rows in memory.*or a part of the rows"):

@@ -18,7 +18,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from .._extras import Progress, require
-from ._sources import Block, Blocks, checked, float_dtype, stacked, taken
+from ._sources import Block, Blocks, checked, float_dtype, joined, stacked, taken
 
 FAN_IN = 4  # this many results are joined at a time, and so are in memory together
 HEAD = 1000  # this many rows of the first block are looked at, where the array does not say whether it is sparse
@@ -37,6 +37,8 @@ class Place(NamedTuple):
 
 class DaskBlocks(Blocks):
     """A dask array of two dimensions; its blocks of rows are the blocks."""
+
+    is_local = False
 
     def __init__(self, array: Any):
         if not isinstance(array, require("dask.array", "dask").Array):
@@ -69,13 +71,12 @@ class DaskBlocks(Blocks):
     def labels(self, y: Any) -> Any:
         return y.compute() if hasattr(y, "compute") else y
 
-    def each(self, function: Callable[[int, Block], Any], join: Callable[[Any, Any], Any], doing: str) -> Any:
+    def each(self, function: Callable[[int, Block], list], doing: str) -> list:
         """One task per block, and tasks that join results a few at a time."""
-        shared = _sent((function, join))
-        parts = results = self._parts(result_of_block, range(len(self._sizes)), shared, self.is_sparse)
+        parts = results = self._parts(result_of_block, range(len(self._sizes)), _sent(function), self.is_sparse)
         task = require("dask", "dask").delayed(joined_results, pure=False)
         while len(results) > 1:
-            results = [task(shared, results[i : i + FAN_IN]) for i in range(0, len(results), FAN_IN)]
+            results = [task(results[i : i + FAN_IN]) for i in range(0, len(results), FAN_IN)]
         return pickle.loads(_computed(results, parts, self._sizes, doing)[0])
 
     def take(self, rows: np.ndarray) -> Block:
@@ -83,7 +84,7 @@ class DaskBlocks(Blocks):
         holding = np.unique(np.searchsorted(self._starts, rows, side="right") - 1)
         parts = self._parts(rows_of_block, holding, _sent(rows))
         found = _computed(parts, parts, [self._sizes[i] for i in holding], "reading rows")
-        return stacked([part for parts in found for part in parts])
+        return stacked([rows for ((rows,),) in found])
 
     def load(self) -> Block:
         return self.take(np.arange(self.shape[0]))
@@ -106,15 +107,15 @@ class DaskBlocks(Blocks):
 # The functions that workers run.
 
 
-def result_of_block(block: Any, place: Place, dtype: np.dtype, shared: tuple, is_sparse: bool) -> bytes:
+def result_of_block(block: Any, place: Place, dtype: np.dtype, function: Callable, is_sparse: bool) -> bytes:
     if sparse.issparse(block) != is_sparse:
         kinds = ("sparse", "dense") if is_sparse else ("dense", "sparse")
         raise ValueError(f"{place} is {kinds[1]}, but the first is {kinds[0]}; make all blocks alike")
-    return _dumps(shared[0](place.start, _checked(block, place, dtype)))
+    return _dumps(function(place.start, _checked(block, place, dtype)))
 
 
-def joined_results(shared: tuple, results: list[bytes]) -> bytes:
-    return _dumps(reduce(shared[1], map(pickle.loads, results)))
+def joined_results(results: list[bytes]) -> bytes:
+    return _dumps(reduce(joined, map(pickle.loads, results)))
 
 
 def rows_of_block(block: Any, place: Place, dtype: np.dtype, rows: np.ndarray) -> list:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
+from operator import iadd
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from .._arrays import memory_map
+from .._arrays import is_foreign, memory_map
 from .._extras import Progress
 from ..data import canonical
-from ..device import host
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
 Block = Any  # a dense ndarray or a csr_array
@@ -35,7 +36,8 @@ class Blocks:
     dtype: np.dtype
     feature_names: list[str] | None = None
     is_sparse: bool = False
-    is_array: bool = False  # whether it can also be used like an array in memory
+    array: Any = None  # the same rows as an array that can be used like one in memory, where there is one
+    is_local: bool = True  # whether rows are read in this process, so that those that are found need not travel
 
     def _read(self) -> Iterator[Block]:
         raise NotImplementedError
@@ -58,16 +60,15 @@ class Blocks:
         if not as_announced:
             raise ValueError(f"X has not the {self.shape[0]:,} rows it had at first; was it changed while it was read?")
 
-    def each(self, function: Callable[[int, Block], Any], join: Callable[[Any, Any], Any], doing: str) -> Any:
-        """One pass: ``function(first row, block)`` for each block, and the results joined in their order.
+    def each(self, function: Callable[[int, Block], list], doing: str) -> list:
+        """One pass: ``function(first row, block)`` is a list of parts per block, which are added up in the order of blocks.
 
-        Both functions may work in place.
+        They may be added up in place.
         """
-        found = None
+        found: list = []
         with Progress(doing, self.shape[0]) as progress:
             for first, block in self:
-                own = function(first, block)
-                found = own if found is None else join(found, own)
+                found = joined(found, function(first, block))
                 progress(first + block.shape[0])
         return found
 
@@ -85,11 +86,11 @@ class Blocks:
 
     def take(self, rows: np.ndarray) -> Block:
         """Some rows, given by ascending numbers."""
-        return stacked(self.each(partial(taken, rows), list.__add__, "reading rows"))
+        return stacked(self.each(partial(taken, rows), "reading rows")[0])
 
     def min(self) -> float:
         """The least number."""
-        return self.each(lambda first, block: block.min(), min, "looking for negative numbers")
+        return min(self.each(_least, "looking for negative numbers")[0])
 
     def load(self) -> Block:
         """All rows."""
@@ -106,7 +107,7 @@ class ArrayBlocks(Blocks):
             )
         if np.dtype(array.dtype).kind not in "fiub":
             raise ValueError(f"X holds {array.dtype}, not numbers; convert it first")
-        self._array, self.is_array = array, isinstance(array, np.memmap)
+        self._array, self.array = array, np.asarray(array) if isinstance(array, np.memmap) else None
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         self.dtype = float_dtype(array.dtype)
 
@@ -125,12 +126,12 @@ class SparseBlocks(Blocks):
     """A CSR matrix whose arrays are memory maps."""
 
     is_sparse = True
-    is_array = True
 
     def __init__(self, matrix: Any):
         if matrix.format != "csr":
             raise ValueError(f"X is a sparse matrix on disk in {matrix.format} format; store it as CSR")
-        self._matrix, self.shape, self.dtype = matrix, matrix.shape, float_dtype(matrix.dtype)
+        self._matrix = self.array = matrix
+        self.shape, self.dtype = matrix.shape, float_dtype(matrix.dtype)
 
     def _read(self) -> Iterator[Block]:
         M = self._matrix
@@ -230,12 +231,13 @@ class Mapped(Blocks):
     def __init__(self, blocks: Blocks, function: Callable[[Block], Block] | None, kept: np.ndarray | None = None):
         self._blocks, self._kept, self._function = blocks, kept, function or _unchanged
         self.shape = (blocks.shape[0] if kept is None else int(kept.sum()), blocks.shape[1])
-        self.dtype, self.is_sparse, self.feature_names = blocks.dtype, blocks.is_sparse, blocks.feature_names
+        self.dtype, self.is_sparse, self.is_local = blocks.dtype, blocks.is_sparse, blocks.is_local
+        self.feature_names = blocks.feature_names
 
-    def each(self, function: Callable[[int, Block], Any], join: Callable[[Any, Any], Any], doing: str) -> Any:
+    def each(self, function: Callable[[int, Block], list], doing: str) -> list:
         # Without ``self``, since this is sent to the workers of a cluster.
         before = None if self._kept is None else np.concatenate([[0], np.cumsum(self._kept)])
-        return self._blocks.each(partial(_mapped, function, self._function, self._kept, before), join, doing)
+        return self._blocks.each(partial(_mapped, function, self._function, self._kept, before), doing)
 
     def take(self, rows: np.ndarray) -> Block:
         return self._function(self._blocks.take(rows if self._kept is None else np.flatnonzero(self._kept)[rows]))
@@ -251,10 +253,19 @@ def _mapped(function: Callable, own: Callable, kept: Any, before: Any, first: in
     return function(first, own(block))
 
 
-def taken(rows: np.ndarray, first: int, block: Block) -> list[Block]:
-    """The rows of these ascending numbers that a block holds, as a list of one."""
+def joined(one: list, other: list) -> list:
+    """The sums of the parts of two results. The first may be changed; an empty one is none."""
+    return list(map(iadd, one, other)) if one else other
+
+
+def taken(rows: np.ndarray, first: int, block: Block) -> list:
+    """The rows of these ascending numbers that a block holds."""
     low, high = np.searchsorted(rows, [first, first + block.shape[0]])
-    return [block[rows[low:high] - first]]
+    return [[block[rows[low:high] - first]]]
+
+
+def _least(first: int, block: Block) -> list:
+    return [[block.min()]]
 
 
 def stacked(blocks: list[Block]) -> Block:
@@ -265,7 +276,8 @@ def stacked(blocks: list[Block]) -> Block:
 def checked(block: Any, name: str, start: int, width: int, dtype: np.dtype) -> Block:
     """A block of finite numbers that is as wide as X. Other blocks raise an error that names them."""
     if not sparse.issparse(block):
-        block = np.asarray(host(block))  # of any library, on any device
+        # Of any library, on any device.
+        block = import_module("..device", __package__).host(block) if is_foreign(block) else np.asarray(block)
     if block.ndim != 2 or block.shape[1] != width:
         raise ValueError(f"{name} has shape {block.shape}, but X has {width} columns; mend or drop that block")
     if block.dtype.kind not in "fiub":

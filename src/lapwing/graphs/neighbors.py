@@ -247,7 +247,11 @@ class KNN(NeighborGraph):
         symmetry, (request,) = check_choice("symmetry", self.symmetry, SYMMETRY), self.requests()
         edges = data.nearest(request, on_device=self.weights in ("heat", "binary") and self.t != "half-median")
         if self.queries is not None and self.queries < data.size:  # a sample, whose links are scaled up to all rows
-            require_mean(symmetry, self.queries)
+            if symmetry not in ("auto", "mean"):
+                raise ValueError(
+                    f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={self.queries} searches for '
+                    'those of one; use symmetry="mean"'
+                )
             return data.size / self.queries * data.symmetric_weights(*edges[:2], self._weights(data, edges), "mean")
         local = sees_reach(self.weights) if callable(self.weights) else str(self.weights) == "self-tuning"
         weights = self._weights(data, edges, reach_of(edges, data.n) if local else None)
@@ -487,14 +491,6 @@ class ClosestPairs(Graph):
         rank = np.arange(own.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         some = order[rank < n_pairs]
         return data.symmetric_weights(rows[some], cols[some], np.ones(some.size))
-
-
-def require_mean(symmetry: str, queries: int) -> None:
-    if symmetry not in ("auto", "mean"):
-        raise ValueError(
-            f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={queries} searches for those of '
-            'one; use symmetry="mean"'
-        )
 
 
 def nearest_fitted(both: Data, n_fitted: int, request: Request) -> Edges:

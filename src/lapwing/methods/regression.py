@@ -97,6 +97,7 @@ class SpectralRegression(LinearReducer):
     default_graph: ClassVar[Any] = KNN
     _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
+    _takes_blocks: ClassVar[bool] = False
     _samples_rows: ClassVar[bool] = False
 
     def __init__(

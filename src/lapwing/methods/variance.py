@@ -28,6 +28,7 @@ class _Variance(LinearReducer):
     _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0)
     _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
+    _takes_blocks: ClassVar[bool] = False
     _samples_rows: ClassVar[bool] = False
 
     def default_graph(self, n_neighbors: int) -> Graph:

@@ -27,6 +27,7 @@ from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import CertificateWarning, RankError
 from ..summary import ClassSums
+from .in_blocks import in_blocks
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/scaling.md).
@@ -75,6 +76,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _reads_links_alone: ClassVar[bool] = False  # whether rows without links matter only through their mean
     _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
     _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
+    _takes_blocks: ClassVar[bool] = False  # whether it takes rows on disk or on a cluster
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
     _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
@@ -109,7 +111,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         try:
             if weights.get("sample_weight") is not None and (why := self._why_unweighted()):
                 raise ValueError(f"sample_weight does not act on {self!r}: {why}")
-            return self._fit(self._data(X, y, **weights))
+            data = self._data(X, y, in_blocks=self._takes_blocks, **weights)
+            return self._fit(data if data.is_ready else in_blocks(self, data))
         except BaseException:
             self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
             raise
@@ -214,7 +217,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         given = [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]
         labelled = any(graph.reads_labels for graph in given)
         by_class = labelled and any(leaf.weighs_classes for graph in given for _, leaf in graph.signed())
-        sums = ClassSums.none(data.d, by_class, data.dtype) if so_far is None else ClassSums(**so_far)
+        sums = ClassSums(data.d, by_class, data.dtype) if so_far is None else ClassSums.restored(so_far)
         if by_class and not sums.by_class:
             raise ValueError(
                 "the graph was changed to one that weighs classes, and so far the scatter of all classes together was kept; "
@@ -257,7 +260,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
             ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
         """
-        return self._posed(self._data(X, y))[-1]
+        data = self._data(X, y, in_blocks=self._takes_blocks)
+        return self._posed(data if data.is_ready else in_blocks(self, data))[-1]
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.

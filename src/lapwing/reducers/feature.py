@@ -60,6 +60,7 @@ class FeatureSelector(SelectorMixin, Reducer):
     _takes_tensors: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = True
     _takes_sums: ClassVar[bool] = True
+    _takes_blocks: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
 
@@ -124,7 +125,7 @@ class FeatureSelector(SelectorMixin, Reducer):
             return super().transform(X)
         chosen = np.flatnonzero(self.support_)
         with verbosity(self.verbose):
-            return validated(self, X, fitting=False).mapped(partial(_columns, chosen), chosen.size)
+            return validated(self, X, fitting=False, in_blocks=self._takes_blocks).mapped(partial(_columns, chosen), chosen.size)
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> Any:

@@ -22,6 +22,7 @@ from ..maps import Coordinates, Kernel
 from ..problem import Problem
 from ..solvers import fix_signs
 from .base import takes_tensors
+from .in_blocks import rows_of_kernel
 from .projecting import ProjectingReducer
 
 KERNELS_OF_TENSORS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
@@ -62,6 +63,7 @@ class KernelReducer(ProjectingReducer):
         f"with landmarks= and one of the kernels {', '.join(KERNELS_OF_TENSORS)} it takes others, too."
     )
     # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
+    _takes_blocks: ClassVar[bool] = True
     _rules: ClassVar[auto.Rules] = auto.Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
 
     def __init__(
@@ -106,6 +108,7 @@ class KernelReducer(ProjectingReducer):
         if not (isinstance(self.kernel, str) or callable(self.kernel)):
             raise ValueError(f"kernel={self.kernel!r} must be a name, or a function of two rows")
         data = validated(self, X, y, **weights)
+        data = data if data.is_ready else rows_of_kernel(self, data)
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
             if self.kernel == "precomputed":
@@ -199,7 +202,7 @@ class KernelReducer(ProjectingReducer):
         """
         check_is_fitted(self)
         with verbosity(self.verbose):
-            return validated(self, X, fitting=False).mapped(self._placed, self._n_features_out)
+            return validated(self, X, fitting=False, in_blocks=True).mapped(self._placed, self._n_features_out)
 
     def _placed(self, data: Data) -> np.ndarray:
         X = data.X if self.scale_ is None else data.divided(self.scale_).X

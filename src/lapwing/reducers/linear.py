@@ -50,6 +50,7 @@ class LinearReducer(ProjectingReducer):
     _takes_tensors: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = True
     _takes_sums: ClassVar[bool] = True
+    _takes_blocks: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
 
     def __init__(
@@ -86,7 +87,7 @@ class LinearReducer(ProjectingReducer):
         """
         check_is_fitted(self)
         with verbosity(self.verbose):
-            return validated(self, X, fitting=False).project(self.mean_, self.components_)
+            return validated(self, X, fitting=False, in_blocks=self._takes_blocks).project(self.mean_, self.components_)
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
