@@ -22,8 +22,9 @@ from sklearn.base import BaseEstimator
 from . import data as rows_of_numpy
 from ._arrays import is_foreign
 from ._extras import require
+from ._labels import class_codes
 from .data import EPS, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
-from .neighbors import Request, bound, is_named
+from .neighbors import SPARE, Request, bound, is_named
 from .operators import Structured
 
 CPU = 1  # the number by which DLPack calls the CPU
@@ -32,9 +33,8 @@ TREE_COLUMNS = 15  # among up to this many columns, the trees of the CPU are fas
 BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
 MANY_ENTRIES = 1 << 25
 FEW_ROWS = 4096  # among up to this many rows, neighbours are found by products in float64, and among more by a screen
-DEVICE_SHARE = (
-    0.25  # rows may take this share of the free memory of a device; the search needs as much for its own copy
-)
+DEVICE_SHARE = 0.25  # of the free memory of a device for rows; the search needs as much for its own copy
+FEW_CLASSES = 64  # the sums of up to this many classes come from one product
 FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
 FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
@@ -60,26 +60,26 @@ class Device:
         return f"{self.library} on {self.name}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device) and (self.library, self.name) == (other.library, other.name)
+        return isinstance(other, Device) and repr(self) == repr(other)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def from_caller(self, X: Any) -> Any:
-        """X in the form that computations take: a tensor, or a NumPy array."""
-        return host(X) if self.is_cpu else require("torch", "gpu").from_dlpack(X)
-
-    def to_caller(self, array: Any) -> Any:
+    def array(self, array: Any) -> Any:
         """A result, which is a NumPy array or a tensor, as an array of this library and device."""
         if self.library == "torch" or not self.is_cpu:
-            torch = require("torch", "gpu") if self.library != "torch" else sys.modules["torch"]
+            torch = require("torch", "gpu")
             where = self._like.device if self.library == "torch" else torch.from_dlpack(self._like).device
-            array = torch.as_tensor(
-                np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array, device=where
-            )
+            array = np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array
+            array = torch.as_tensor(array, device=where)
         if self.library == "torch":
             return array
         named = hasattr(self._like, "__array_namespace__")
         return (self._like.__array_namespace__() if named else sys.modules[self.library]).from_dlpack(array)
+
+    def to_caller(self, estimator: Any) -> Any:
+        """The fitted estimator, its attributes turned into arrays of this library and device."""
+        vars(estimator).update(vars(moved(estimator, self.array)))
+        return estimator
 
 
 def host(array: Any) -> Any:
@@ -96,27 +96,20 @@ def host(array: Any) -> Any:
 def validated(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
 ) -> Data:
-    """Arrays of another library as a Data."""
+    """Arrays of another library as a Data: a tensor, or NumPy rows whose ``device`` says where results go."""
     device = Device(X) if fitting else shared_device(estimator, X)
-    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:
-        raise TypeError(
-            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "
-            "X.cpu().numpy() or the like"
-        )
-    if device is None:
-        return rows_of_numpy.validated(estimator, host(X), host(y), host(sample_weight), fitting, least)
-    rows = X.detach() if device.library == "torch" else device.from_caller(X)
-    data: Any
-    if isinstance(rows, np.ndarray):
-        data = rows_of_numpy.validated(to_numpy(estimator), rows, host(y), host(sample_weight), fitting, least)
-        data, data.kept = ForeignData(data.X, data.y, data.weights), data.kept
+    if device is None or (device.is_cpu and device.library != "torch"):
+        weights = host(sample_weight)
+        data = rows_of_numpy.validated(to_numpy(estimator), host(X), host(y), weights, fitting, least)
+        data.host = data.host if device is None else host  # type: ignore[method-assign]
     elif sample_weight is not None:
         raise ValueError(
             f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, sparse arrays or blocks, and X is "
             "something else"
         )
     else:
-        data = TorchData(checked(estimator, rows, fitting, least or (2 if fitting else 1)), host(y))
+        rows = X.detach() if device.library == "torch" else require("torch", "gpu").from_dlpack(X)
+        data = TorchData(checked(estimator, rows, fitting, least or (2 if fitting else 1)), y)
     data.given, data.device = X, device
     return data
 
@@ -169,19 +162,7 @@ def computed_on_host(method: Callable, estimator: Any, X: Any, *more: Any, **nam
     """What a method of a model gives for an array of another library. It is computed with NumPy arrays."""
     device = shared_device(estimator, X)
     found = method(to_numpy(estimator), host(X), *map(host, more), **{key: host(value) for key, value in named.items()})
-    return found if device is None else device.to_caller(found)
-
-
-def to_caller(data: Any, estimator: Any) -> Any:
-    """The fitted estimator, its attributes turned into arrays of the library and device that X came from."""
-    for name, value in list(vars(estimator).items()):
-        if not (name.endswith("_") or name.startswith("_")):
-            continue
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-            setattr(estimator, name, data.device.to_caller(value))
-        elif isinstance(value, list | tuple | BaseEstimator):
-            setattr(estimator, name, mapped(value, data.device.to_caller))
-    return estimator
+    return found if device is None else device.array(found)
 
 
 def to_numpy(model: Any) -> Any:
@@ -209,17 +190,13 @@ def to_numpy(model: Any) -> Any:
 
 
 def moved(model: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy of an estimator, with ``change`` applied to the arrays among its attributes and among those of its parts."""
+    """A copy of an estimator, with ``change`` applied to the arrays among what it and its parts have learnt."""
     other = copy(model)
     for name, value in vars(model).items():
-        if is_learnt(name) or name in ("steps", "transformer_list"):
+        is_learnt = (name.endswith("_") or name.startswith("_")) and name != "feature_names_in_"
+        if is_learnt or name in ("steps", "transformer_list"):
             setattr(other, name, mapped(value, change))
     return other
-
-
-def is_learnt(name: str) -> bool:
-    """Whether an attribute of an estimator holds what was learnt, public or private, and is not a parameter."""
-    return (name.endswith("_") or name.startswith("_")) and name != "feature_names_in_"
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -243,30 +220,39 @@ class TorchData(Data):
     tensor : torch.Tensor of shape (n, d)
         The rows, in float32 or float64.
     y : array-like of shape (n,), default=None
-        Their labels, on the host.
+        Their labels, an array of any library.
     weights : None
         Tensors take no sample weights.
     source : TorchData, default=None
         The same rows with the features that they were given with.
     """
 
-    host, is_foreign, to_caller = staticmethod(host), True, to_caller
-    knows_gram = True
+    host, is_on_device, knows_gram = staticmethod(host), True, True
+    searched_on: Any = None  # a device that searches them and cannot hold them all; None is the one that they are on
 
     def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
         super().__init__(tensor, y)
-        self.tensor, self.torch, self.source = self.__dict__.pop("X"), sys.modules["torch"], source
+        self.tensor, self.labels = self.__dict__.pop("X"), self.__dict__.pop("y")
+        self.torch, self.source = sys.modules["torch"], source
         self.dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
         self.exact_rows = 0 if tensor.device.type == "cpu" else EXACT_ROWS
         self.entries = BLOCK_ENTRIES.get(tensor.device.type, MANY_ENTRIES)  # numbers in float64 that are held at a time
-        step = max(1, self.entries // max(1, self.d))
-        self.blocks = [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
+        self.blocks = self._slices(self.n, self.d)
         if source is not None:
             self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
+
+    def _slices(self, n: int, width: int) -> list[slice]:
+        """Slices of n things, each of which takes so many numbers in float64."""
+        step = max(1, self.entries // max(1, width))
+        return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
     @cached_property
     def X(self) -> np.ndarray:  # noqa: N802
         return host(self.tensor)
+
+    @cached_property
+    def y(self) -> Any:
+        return host(self.labels)
 
     @cached_property
     def undivided(self) -> Any:
@@ -281,14 +267,16 @@ class TorchData(Data):
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
         return np.subtract(host(self.tensor[rows, columns]), about[columns], dtype=np.float64)
 
+    def _sum(self, about: Any, term: Callable[[Any, slice], Any]) -> Any:
+        """The sum of a function of a block of rows, which are less ``about`` and in float64, and of its place."""
+        shift = self.own(about)
+        return sum(term(self.tensor[rows].double() - shift, rows) for rows in self.blocks)
+
     def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
         if degrees is None and self._mean is not None:
             return self._mean
         first, w = self.tensor[0].double(), None if degrees is None else self.own(degrees)
-        total = self.torch.zeros_like(first)
-        for rows in self.blocks:
-            block = self.tensor[rows].double() - first
-            total += block.sum(0) if w is None else w[rows] @ block
+        total = self._sum(first, lambda block, rows: block.sum(0) if w is None else w[rows] @ block)
         mean = host(first + total / (self.n if w is None else w.sum()))
         if degrees is None:
             self._mean = mean
@@ -298,14 +286,12 @@ class TorchData(Data):
         if few and self.n > rows_of_numpy.FEW_ROWS:
             return TorchData(self.tensor[:: ceil(self.n / rows_of_numpy.FEW_ROWS)]).deviations()
         if self._deviations is None:
-            mean = self.own(self.mean())
-            squares = sum((self.tensor[rows].double() - mean).square_().sum(0) for rows in self.blocks)
-            s = (squares / self.n).sqrt_()
-            self._deviations = host(s.masked_fill_(s <= 100 * EPS * mean.abs(), 0.0))
+            s = np.sqrt(host(self._sum(self.mean(), lambda block, _: block.square_().sum(0))) / self.n)
+            self._deviations = np.where(s <= 100 * EPS * np.abs(self.mean()), 0.0, s)
         return self._deviations
 
     def divided(self, scale: np.ndarray) -> TorchData:
-        divided = TorchData(self.tensor / self.own(scale.astype(self.dtype)), self.y, source=self)
+        divided = TorchData(self.tensor / self.own(scale.astype(self.dtype)), self.labels, source=self)
         divided.is_divided = True
         return divided
 
@@ -315,84 +301,127 @@ class TorchData(Data):
     def gram(self, about: np.ndarray) -> np.ndarray:
         if about is self._mean and self._gram is not None:
             return self._gram
-        total, shift = self.torch.zeros((min(self.n, self.d),) * 2, dtype=self.torch.float64), self.own(about)
-        total = total.to(self.tensor.device)
         if self.is_wide:
-            step = max(1, self.entries // self.n)
-            for columns in (slice(start, start + step) for start in range(0, self.d, step)):
-                block = self.tensor[:, columns].double() - shift[columns]
-                total.addmm_(block, block.T)
+            shift, parts = self.own(about), self._slices(self.d, self.n)
+            blocks = (self.tensor[:, columns].double() - shift[columns] for columns in parts)
+            gram = host(sum(block @ block.T for block in blocks))
         else:
-            for rows in self.blocks:
-                block = self.tensor[rows].double() - shift
-                total.addmm_(block.T, block)
-        gram = host(total)
+            gram = host(self._sum(about, lambda block, _: block.T @ block))
         if about is self._mean:
             self._gram = gram
         return gram
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> TorchData:
-        found, directions, shift = self.tensor.new_empty((self.n, N.shape[1])), self.own(N), self.own(about)
-        for rows in self.blocks:
-            found[rows] = ((self.tensor[rows].double() - shift) @ directions).to(found.dtype)
-        return TorchData(found, self.y)
+        shift, directions, dtype = self.own(about), self.own(N), self.tensor.dtype
+        parts = [((self.tensor[rows].double() - shift) @ directions).to(dtype) for rows in self.blocks]
+        return TorchData(self.torch.cat(parts), self.labels)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         """The form of the row sums, which for a Laplacian are 0, and that of edges by differences, which lose no digits."""
         if M.rest is not None or any(isinstance(U, LinearOperator) for U, _ in M.factors):
             return super().form(M, about)
-        S, sums, shift = M.sparse, M.diag, self.own(about)
+        S, sums, total = M.sparse, M.diag, np.zeros((self.d, self.d))
         if S is not None:
             across = np.asarray(S.sum(axis=1)).ravel()
             sums = across if sums is None else across + sums
             sums = None if M.diag is not None and (np.abs(sums) <= NEGLIGIBLE * np.abs(M.diag)).all() else sums
-        total = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
         if sums is not None and not np.ptp(sums) and not self.is_wide:
-            total += sums[0] * self.own(self.gram(about))
+            total += sums[0] * self.gram(about)
         elif sums is not None:
             w = self.own(sums)
-            for rows in self.blocks:
-                block = self.tensor[rows].double() - shift
-                total.addmm_(block.T, w[rows, None] * block)
+            total += host(self._sum(about, lambda block, rows: block.T @ (w[rows, None] * block)))
         for U, c in M.factors:
-            parts = ((rows, U[rows].toarray() if sparse.issparse(U) else U[rows]) for rows in self.blocks)
-            UtF = sum(self.own(part.T).double() @ (self.tensor[rows].double() - shift) for rows, part in parts)
-            total.addmm_(UtF.T, self.own(c)[:, None] * UtF)
+            UtF = host(self._sum(about, lambda block, rows, U=U: self._dense(U[rows]).T @ block))
+            total += UtF.T @ (c[:, None] * UtF)
         if S is not None:
-            edges = S if isinstance(S, DeviceMatrix) else self._edges_of(S)
-            step = max(1, self.entries // self.d)
-            for some in (slice(start, start + step) for start in range(0, len(edges.weights), step)):
-                apart = self.tensor[edges.first[some]].double()
-                apart -= self.tensor[edges.second[some]]
-                total.addmm_(apart.T, edges.weights[some, None] * apart, alpha=-1)
-        form = host(total)
-        return (form + form.T) / 2
+            total -= self._form_of_edges(S if isinstance(S, DeviceMatrix) else self._edges_of(S))
+        return (total + total.T) / 2
+
+    def _dense(self, U: Any) -> Any:
+        return self.own(U.toarray() if sparse.issparse(U) else U).double()
 
     def _edges_of(self, S: Any) -> DeviceMatrix:
         above = sparse.triu(S, k=1, format="coo")
         i, j = (self.own(index.astype(np.int64)) for index in (above.row, above.col))
         return DeviceMatrix(self.n, i, j, self.own(above.data))
 
+    def _form_of_edges(self, edges: DeviceMatrix) -> np.ndarray:
+        total = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
+        for some in self._slices(len(edges.weights), self.d):
+            apart = self.tensor[edges.first[some]].double()
+            apart -= self.tensor[edges.second[some]]
+            total.addmm_(apart.T, edges.weights[some, None] * apart)
+        return host(total)
+
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
-        if M.sparse is not None or M.rest is not None or M.factors or M.diag is None:
+        if not M.is_diagonal or M.diag is None:
             return np.diagonal(self.form(M, about)).copy()
-        w, shift = self.own(M.diag), self.own(about)
-        return host(sum(w[rows] @ (self.tensor[rows].double() - shift).square_() for rows in self.blocks))
+        w = self.own(M.diag)
+        return host(self._sum(about, lambda block, rows: w[rows] @ block.square_()))
 
     def centred(self, about: np.ndarray) -> LinearOperator:
+        shift = self.own(about)
+
         def times(V: np.ndarray) -> np.ndarray:
-            columns, shift = self.own(np.asarray(V.reshape(self.d, -1), dtype=np.float64)), self.own(about)
+            columns = self.own(np.asarray(V, dtype=np.float64).reshape(self.d, -1))
             found = self.torch.cat([(self.tensor[rows].double() - shift) @ columns for rows in self.blocks])
             return host(found).reshape(self.n, *V.shape[1:])
 
         def transposed(U: np.ndarray) -> np.ndarray:
-            combinations, shift = self.own(np.asarray(U.reshape(self.n, -1), dtype=np.float64)), self.own(about)
-            found = sum((self.tensor[rows].double() - shift).T @ combinations[rows] for rows in self.blocks)
-            return host(found).reshape(self.d, *U.shape[1:])
+            columns = self.own(np.asarray(U, dtype=np.float64).reshape(self.n, -1))
+            return host(self._sum(shift, lambda block, rows: block.T @ columns[rows])).reshape(self.d, *U.shape[1:])
 
         return LinearOperator(
             (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
         )
+
+    # ---- classes
+
+    @cached_property
+    def codes(self) -> Any:
+        """The classes of the rows on the device, 0 ... c - 1, and -1 where unknown. Whole numbers are sorted there."""
+        y = self.own(self.labels)
+        is_plain = self.torch.is_tensor(y) and tuple(y.shape) == (self.n,) and not y.is_floating_point()
+        if not is_plain:
+            return self.own(class_codes(self.y, self.n)[0])
+        names, places = self.torch.unique(y.to(self.tensor.device), return_inverse=True)
+        return self.own(class_codes(host(names), len(names))[0])[places]
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        return host(self.codes)
+
+    def class_sums(self, labelled: bool) -> tuple:
+        """The rows of a summary with one row per class, those of unknown label being the last: means, classes and counts.
+
+        With them comes a function from one weight per class to the sum of the scatters about these means.
+        """
+        torch, known = self.torch, {}
+        codes = self.codes if labelled else torch.full((self.n,), -1, device=self.tensor.device)
+        size = int(codes.max()) + 2
+        places, first = codes % size, self.tensor[0].double()
+        counts = torch.bincount(places, minlength=size)
+        sums = self._sum(first, lambda block, rows: class_totals(block, places[rows], size))
+        means = first + sums / counts.clamp(min=1)[:, None]
+        there = np.flatnonzero(host(counts))
+
+        def scatter(weights: np.ndarray) -> np.ndarray:
+            scale = float(np.abs(weights).max()) or 1.0
+            shares = np.zeros(size)
+            shares[there] = weights / scale
+            if shares.tobytes() not in known:  # a pass over the rows
+                w, shift = self.own(shares), means - first
+
+                def within(block: Any, rows: slice) -> Any:
+                    block -= shift[places[rows]]
+                    return block.T @ (w[places[rows], None] * block)
+
+                total = host(self._sum(first, within))
+                known[shares.tobytes()] = (total + total.T) / 2
+            return scale * known[shares.tobytes()]
+
+        y = np.where(there < size - 1, there, -1) if labelled else None
+        return host(means)[there], y, host(counts)[there].astype(np.float64), scatter
 
     # ---- neighbours
 
@@ -403,6 +432,8 @@ class TorchData(Data):
         return Screen(self.tensor)
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
+        if self.searched_on is not None:
+            return self._candidates_in_parts(queries, members, m)
         if self.d <= TREE_COLUMNS:
             cols, beyond = super().candidates(queries, members, m)
             return self.own(cols), self.own(beyond)
@@ -410,31 +441,46 @@ class TorchData(Data):
         Q, X = self.tensor[numbers], self.tensor if everyone else self.tensor[others]
         if len(X) > max(FEW_ROWS, 8 * m):
             screen = self.screen if everyone else TorchData(X).screen
-            places, beyond = screen.candidates(Q, m)
+            places, beyond = screen.candidates(Q, m, max(1, m - 1 - SPARE))
             # Where there is no candidate stands the query, which is not its own neighbour.
             return self.torch.where(places < 0, numbers[:, None], others[places]), beyond
         centre = X.double().median(dim=0).values  # products of far rows lose digits
         X, found = X.double() - centre, []
-        half, step = X.square().sum(1) / 2, max(1, self.entries // len(X))
-        for some in (slice(start, start + step) for start in range(0, len(Q), step)):
+        half = X.square().sum(1) / 2
+        for some in self._slices(len(Q), len(X)):
             rows = Q[some].double() - centre
             own = rows.square().sum(1) / 2
             near, places = self.torch.addmm(half, rows, X.T, alpha=-1).topk(m, dim=1, largest=False)
             found.append((others[places], bound(near[:, -1] + own, own, self.d, EPS)))
-        cols, beyond = (self.torch.cat(parts) for parts in zip(*found, strict=True))
+        cols, beyond = map(self.torch.cat, zip(*found, strict=True))
         return cols, beyond
+
+    def _candidates_in_parts(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
+        """Candidates from a device that is given some of the rows at a time."""
+        torch, device, cols, beyond = self.torch, self.searched_on, [], []
+        for some in np.array_split(members, 1 + members.size * self.X[0].nbytes // room(device)):
+            found = []
+            for own in np.array_split(queries, 1 + queries.size // some.size):
+                both = self.own(np.concatenate([own, some]))
+                places = np.arange(own.size), np.arange(own.size, len(both))
+                near, least = TorchData(self.tensor[both].to(device)).candidates(*places, min(m, some.size))
+                found.append((both[near.cpu()], least.cpu()))
+            near, least = map(torch.cat, zip(*found, strict=True))
+            cols.append(near)
+            beyond.append(least)
+        return torch.cat(cols, dim=1), torch.stack(beyond).amin(0)
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         Q, X = self.tensor[self.own(queries)].double(), self.tensor[self.own(members)]
         centre, found = X[:: max(1, len(X) // 1000)].double().median(dim=0).values, []
         Q = Q - centre
-        own, step = Q.square().sum(1) / 2, max(1, self.entries // max(len(Q), self.d))
+        own = Q.square().sum(1) / 2
         far = bound(self.own(radius) ** 2 / 2, own, self.d, EPS, +1) ** 2 / 2
-        for start in range(0, len(X), step):
-            rows = X[start : start + step].double() - centre
+        for some in self._slices(len(X), max(len(Q), self.d)):
+            rows = X[some].double() - centre
             half = self.torch.addmm(rows.square().sum(1) / 2, Q, rows.T, alpha=-1).add_(own[:, None])
             i, j = self.torch.nonzero(half <= far[:, None], as_tuple=True)
-            found.append((host(i), host(j) + start))
+            found.append((host(i), host(j) + some.start))
         i, j = (np.concatenate(parts) for parts in zip(*found, strict=True))
         near = members[j[np.argsort(i, kind="stable")]]
         return np.split(near, np.cumsum(np.bincount(i, minlength=queries.size))[:-1])
@@ -444,15 +490,14 @@ class TorchData(Data):
         if self.tensor.device.type == "cuda" and import_module(".device_search", __package__).triton is not None:
             import_module(".device_search", __package__).differences(self.tensor, numbers, cols, found)
         else:
-            step = max(1, self.entries // (cols.shape[1] * self.d))
-            for some in (slice(start, start + step) for start in range(0, len(rows), step)):
+            for some in self._slices(len(rows), cols.shape[1] * self.d):
                 apart = self.tensor[cols[some]].double() - self.tensor[numbers[some], None].double()
                 found[some] = apart.square_().sum(2)
         return found.sqrt_().masked_fill_(cols == numbers[:, None], self.torch.inf)
 
     def _of_pairs(self, i: np.ndarray, j: np.ndarray, measure: Callable) -> np.ndarray:
-        step, found = max(1, self.entries // (2 * self.d)), [np.empty(0)]
-        for some in (slice(start, start + step) for start in range(0, len(i), step)):
+        found = [np.empty(0)]
+        for some in self._slices(len(i), 2 * self.d):
             a, b = (self.tensor[self.own(index[some])].double() for index in (i, j))
             found.append(host(measure(a, b)))
         return np.concatenate(found)
@@ -490,10 +535,11 @@ class TorchData(Data):
 
     @cached_property
     def unit(self) -> TorchData:
-        lengths, unit = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0))), []
-        for rows in self.blocks:
-            unit.append((self.tensor[rows].double() / lengths[rows, None]).to(self.tensor.dtype))
-        return TorchData(self.torch.cat(unit), self.y)
+        lengths = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0)))[:, None]
+        parts = [(self.tensor[rows].double() / lengths[rows]).to(self.tensor.dtype) for rows in self.blocks]
+        unit = TorchData(self.torch.cat(parts), self.labels)
+        unit.searched_on = self.searched_on
+        return unit
 
     def stacked(self, X: Any) -> TorchData:
         return TorchData(self.torch.cat([self.tensor, self.own(X).to(self.tensor.dtype)]))
@@ -510,54 +556,21 @@ class TorchData(Data):
             about = about.to(rows.dtype)
             for some in self.blocks:
                 self.torch.mm(rows[some] - about, V, out=found[some])
-        return found if self.device is None or self.device.library == "torch" else self.device.to_caller(found)
-
-    def computed_on_host(self, method: Callable, estimator: Any, *more: Any) -> Any:
-        return computed_on_host(method, estimator, self.given, *more)
+        return found if self.device is None else self.device.array(found)
 
 
-class ForeignData(Data):
-    """NumPy rows that came as arrays of another library."""
-
-    is_foreign, to_caller, computed_on_host = True, to_caller, TorchData.computed_on_host
-
-    def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None, source: Any = None):
-        super().__init__(X, y, weights, source)
-        self.device = None if source is None else source.device
-
-    def project(self, mean: Any, components: Any) -> Any:
-        return self.device.to_caller(super().project(host(mean), host(components)))
-
-
-class SearchedInParts(Data):
-    """NumPy rows that are too many for the device: candidates are found there, part by part, and the rest is done here."""
-
-    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        device, cols, beyond = first_device(), [], []
-        for some in np.array_split(members, 1 + members.size * self.X[0].nbytes // room(device)):
-            found = []
-            for own in np.array_split(queries, 1 + queries.size // some.size):
-                rows = sys.modules["torch"].from_numpy(np.concatenate([self.X[own], self.X[some]])).to(device)
-                places = np.arange(own.size), np.arange(own.size, len(rows))
-                near, least = map(host, TorchData(rows).candidates(*places, min(m, some.size)))
-                found.append((np.concatenate([own, some])[near], least))
-            near, least = (np.concatenate(parts) for parts in zip(*found, strict=True))
-            cols.append(near)
-            beyond.append(least)
-        return np.concatenate(cols, axis=1), np.min(beyond, axis=0)
-
-
-def first_device() -> Any:
-    """Where ``search="torch"`` searches: the first GPU, or the CPU where there is none."""
-    torch = require("torch", "gpu")
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def class_totals(block: Any, places: Any, size: int) -> Any:
+    """The sums of the rows of each class. Of few classes one product gives them, whatever the order of threads."""
+    if size <= FEW_CLASSES:
+        return block.new_zeros((len(block), size)).scatter_(1, places[:, None], 1.0).T @ block
+    return block.new_zeros((size, block.shape[1])).index_add_(0, places, block)
 
 
 def room(device: Any) -> int:
     """How many bytes of rows may be on the device at the same time."""
-    return (
-        sys.maxsize if device.type == "cpu" else int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
-    )
+    if device.type == "cpu":
+        return sys.maxsize
+    return int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
 
 
 def on_first_device(data: Any, request: Request) -> Data:
@@ -572,10 +585,12 @@ def on_first_device(data: Any, request: Request) -> Data:
         raise ValueError(f'search="torch" compares dense rows, and X {what}; leave search out')
     if isinstance(data, TorchData):
         return data
-    device = first_device()
-    if data.X.nbytes > room(device):
-        return SearchedInParts(data.X, data.y)
-    return TorchData(torch.from_numpy(np.ascontiguousarray(data.X)).to(device), data.y)
+    device, rows = torch.device("cuda" if torch.cuda.is_available() else "cpu"), np.ascontiguousarray(data.X)
+    if rows.nbytes <= room(device):
+        return TorchData(torch.from_numpy(rows).to(device), data.y)
+    found = TorchData(torch.from_numpy(rows), data.y)
+    found.searched_on = device
+    return found
 
 
 class DeviceMatrix:

@@ -123,7 +123,7 @@ def _can_have_copies(data: Any, request: Request) -> bool:
     """Whether rows in memory are searched for among themselves, by distances that are 0 between equal rows."""
     plain = not request.metric_params and is_named(request.metric, "euclidean", "l2", "cosine") and data.has_features
     whole = request.queries is None and request.among != "other_class"
-    return plain and whole and (isinstance(data.X, np.ndarray) or sparse.issparse(data.X))
+    return plain and whole and not data.is_on_device
 
 
 def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
@@ -178,7 +178,7 @@ def search_distinct(data: Any, request: Request, queries: np.ndarray, members: n
     Of a group of equal rows only the k + 1 first can be neighbours, one of which may be the query itself. So all rows of a
     group have the same k + 1 nearest rows, and each leaves out itself, or the last one where it is not among them.
     """
-    k, groups = min(request.n_neighbors, members.size - 1), data.copies(members) if members.size > 1 else None
+    k, groups = min(request.n_neighbors, members.size - 1), equal_rows(data, members) if members.size > 1 else None
     counts = np.ones(members.size, np.intp) if groups is None else np.bincount(groups)
     if groups is None or (counts.max() <= k and counts.size > DISTINCT_SHARE * members.size):
         return search(data, request, queries, members)
@@ -199,6 +199,23 @@ def search_distinct(data: Any, request: Request, queries: np.ndarray, members: n
     kept = found != members[:, None]
     kept[kept.all(axis=1), -1] = False
     return np.repeat(members, k), found[kept], lengths[kept]
+
+
+def equal_rows(data: Any, rows: np.ndarray) -> np.ndarray | None:
+    """For each of some rows the number of its group, in which all rows are equal; None where no two rows are equal.
+
+    Equal rows have the same product with a random vector, and other rows hardly ever have.
+    """
+    X, random = data.X, np.random.RandomState(0).standard_normal(data.d)
+    products = X @ random if sparse.issparse(X) else np.einsum("ij,j->i", X, random, dtype=np.float64)
+    order = np.argsort(products[rows], kind="stable")
+    keys = products[rows[order]]
+    starts = np.append(True, keys[1:] != keys[:-1])
+    again = np.flatnonzero(~starts)
+    starts[again] = data.distances(rows[order[again]], rows[order[again - 1], None])[:, 0] > 0
+    groups = np.empty(rows.size, np.intp)
+    groups[order] = np.cumsum(starts) - 1
+    return None if starts.all() else groups
 
 
 def choose(cols: Any, d: Any, k: int) -> tuple[Any, Any]:

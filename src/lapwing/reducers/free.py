@@ -22,7 +22,7 @@ from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import Structured
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, certify, fix_signs, solve
-from .base import Reducer
+from .base import Reducer, takes_tensors
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -141,6 +141,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """
         return self.fit(X, y).transform(X)
 
+    @takes_tensors
     def transform(self, X: Any, links: Any = None) -> np.ndarray:
         """The coordinates of rows. Fitted rows keep theirs, and others are placed among their nearest fitted neighbours.
 
@@ -157,10 +158,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        data = validated(self, X, fitting=False)
-        if data.is_foreign:
-            return data.computed_on_host(FreeReducer.transform, self, links)  # type: ignore[attr-defined]
-        X = data.X
+        X = validated(self, X, fitting=False).X
         if sparse.issparse(X) != sparse.issparse(self.X_fit_):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
         if links is not None:
