@@ -518,7 +518,7 @@ class Data:
         found = np.empty((self.n, V.shape[1]), dtype=self.X.dtype)
         for start in range(0, self.n, self._step):
             found[start : start + self._step] = (self.X[start : start + self._step] - mean) @ V
-        return found if self.device is None else self.device.array(found)
+        return found if self.device is None else self.device.to_caller(found)
 
     def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
         """What a function of rows, which gives ``n_out`` columns, gives for all of them. Rows in blocks come to it in parts."""

@@ -6,10 +6,11 @@ device, such as CuPy's, become tensors of torch. Fitted attributes are arrays of
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from math import ceil
 from typing import Any
@@ -37,6 +38,8 @@ DEVICE_SHARE = 0.25  # of the free memory of a device for rows; the search needs
 FEW_CLASSES = 64  # the sums of up to this many classes come from one product
 FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
 FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
+# The names of attributes that hold what was learnt, by an estimator or by the steps of a pipeline.
+LEARNT = re.compile(r"^_|(?<!feature_names_in)_$|^(steps|transformer_list)$")
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
 
 
@@ -64,22 +67,24 @@ class Device:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def array(self, array: Any) -> Any:
-        """A result, which is a NumPy array or a tensor, as an array of this library and device."""
+    def to_caller(self, found: Any) -> Any:
+        """A result, which is a NumPy array or a tensor, as an array of this library and device; a fitted estimator with such."""
+        if isinstance(found, BaseEstimator):
+            for name, value in vars(found).items():
+                if LEARNT.search(name) and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+                    setattr(found, name, self.to_caller(value))
+                elif LEARNT.search(name) and isinstance(value, list | tuple | BaseEstimator):
+                    setattr(found, name, mapped(value, self.to_caller))
+            return found
         if self.library == "torch" or not self.is_cpu:
-            torch = require("torch", "gpu")
+            torch = sys.modules["torch"]
             where = self._like.device if self.library == "torch" else torch.from_dlpack(self._like).device
-            array = np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array
-            array = torch.as_tensor(array, device=where)
+            found = np.ascontiguousarray(found) if isinstance(found, np.ndarray) else found
+            found = torch.as_tensor(found, device=where)
         if self.library == "torch":
-            return array
+            return found
         named = hasattr(self._like, "__array_namespace__")
-        return (self._like.__array_namespace__() if named else sys.modules[self.library]).from_dlpack(array)
-
-    def to_caller(self, estimator: Any) -> Any:
-        """The fitted estimator, its attributes turned into arrays of this library and device."""
-        vars(estimator).update(vars(moved(estimator, self.array)))
-        return estimator
+        return (self._like.__array_namespace__() if named else sys.modules[self.library]).from_dlpack(found)
 
 
 def host(array: Any) -> Any:
@@ -101,7 +106,7 @@ def validated(
     if device is None or (device.is_cpu and device.library != "torch"):
         weights = host(sample_weight)
         data = rows_of_numpy.validated(to_numpy(estimator), host(X), host(y), weights, fitting, least)
-        data.host = data.host if device is None else host  # type: ignore[method-assign]
+        data.host = data.host if device is None else host
     elif sample_weight is not None:
         raise ValueError(
             f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, sparse arrays or blocks, and X is "
@@ -162,7 +167,7 @@ def computed_on_host(method: Callable, estimator: Any, X: Any, *more: Any, **nam
     """What a method of a model gives for an array of another library. It is computed with NumPy arrays."""
     device = shared_device(estimator, X)
     found = method(to_numpy(estimator), host(X), *map(host, more), **{key: host(value) for key, value in named.items()})
-    return found if device is None else device.array(found)
+    return found if device is None else device.to_caller(found)
 
 
 def to_numpy(model: Any) -> Any:
@@ -193,8 +198,7 @@ def moved(model: Any, change: Callable[[Any], Any]) -> Any:
     """A copy of an estimator, with ``change`` applied to the arrays among what it and its parts have learnt."""
     other = copy(model)
     for name, value in vars(model).items():
-        is_learnt = (name.endswith("_") or name.startswith("_")) and name != "feature_names_in_"
-        if is_learnt or name in ("steps", "transformer_list"):
+        if LEARNT.search(name):
             setattr(other, name, mapped(value, change))
     return other
 
@@ -237,14 +241,10 @@ class TorchData(Data):
         self.dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
         self.exact_rows = 0 if tensor.device.type == "cpu" else EXACT_ROWS
         self.entries = BLOCK_ENTRIES.get(tensor.device.type, MANY_ENTRIES)  # numbers in float64 that are held at a time
-        self.blocks = self._slices(self.n, self.d)
+        self.step = max(1, self.entries // max(1, self.d))
+        self.blocks = tensor.split(self.step)
         if source is not None:
             self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
-
-    def _slices(self, n: int, width: int) -> list[slice]:
-        """Slices of n things, each of which takes so many numbers in float64."""
-        step = max(1, self.entries // max(1, width))
-        return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
     @cached_property
     def X(self) -> np.ndarray:  # noqa: N802
@@ -267,27 +267,26 @@ class TorchData(Data):
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
         return np.subtract(host(self.tensor[rows, columns]), about[columns], dtype=np.float64)
 
-    def _sum(self, about: Any, term: Callable[[Any, slice], Any]) -> Any:
-        """The sum of a function of a block of rows, which are less ``about`` and in float64, and of its place."""
-        shift = self.own(about)
-        return sum(term(self.tensor[rows].double() - shift, rows) for rows in self.blocks)
-
     def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
         if degrees is None and self._mean is not None:
             return self._mean
-        first, w = self.tensor[0].double(), None if degrees is None else self.own(degrees)
-        total = self._sum(first, lambda block, rows: block.sum(0) if w is None else w[rows] @ block)
-        mean = host(first + total / (self.n if w is None else w.sum()))
+        first = self.tensor[0].double()
         if degrees is None:
-            self._mean = mean
-        return mean
+            total = sum((block.double() - first).sum(0) for block in self.blocks)
+            self._mean = host(first + total / self.n)
+            return self._mean
+        w = self.own(degrees)
+        total = sum(own @ (block.double() - first) for block, own in zip(self.blocks, w.split(self.step), strict=True))
+        return host(first + total / w.sum())
 
     def deviations(self, few: bool = False) -> np.ndarray:
         if few and self.n > rows_of_numpy.FEW_ROWS:
             return TorchData(self.tensor[:: ceil(self.n / rows_of_numpy.FEW_ROWS)]).deviations()
         if self._deviations is None:
-            s = np.sqrt(host(self._sum(self.mean(), lambda block, _: block.square_().sum(0))) / self.n)
-            self._deviations = np.where(s <= 100 * EPS * np.abs(self.mean()), 0.0, s)
+            mean = self.own(self.mean())
+            squares = sum((block.double() - mean).square_().sum(0) for block in self.blocks)
+            s = (squares / self.n).sqrt_()
+            self._deviations = host(s.masked_fill_(s <= 100 * EPS * mean.abs(), 0.0))
         return self._deviations
 
     def divided(self, scale: np.ndarray) -> TorchData:
@@ -301,75 +300,87 @@ class TorchData(Data):
     def gram(self, about: np.ndarray) -> np.ndarray:
         if about is self._mean and self._gram is not None:
             return self._gram
+        shift = self.own(about)
         if self.is_wide:
-            shift, parts = self.own(about), self._slices(self.d, self.n)
-            blocks = (self.tensor[:, columns].double() - shift[columns] for columns in parts)
-            gram = host(sum(block @ block.T for block in blocks))
+            step = max(1, self.entries // self.n)
+            parts = zip(self.tensor.split(step, dim=1), shift.split(step), strict=True)
+            gram = host(sum(part @ part.T for part in (block.double() - own for block, own in parts)))
         else:
-            gram = host(self._sum(about, lambda block, _: block.T @ block))
+            gram = host(sum(part.T @ part for part in (block.double() - shift for block in self.blocks)))
         if about is self._mean:
             self._gram = gram
         return gram
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> TorchData:
         shift, directions, dtype = self.own(about), self.own(N), self.tensor.dtype
-        parts = [((self.tensor[rows].double() - shift) @ directions).to(dtype) for rows in self.blocks]
+        parts = [((block.double() - shift) @ directions).to(dtype) for block in self.blocks]
         return TorchData(self.torch.cat(parts), self.labels)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         """The form of the row sums, which for a Laplacian are 0, and that of edges by differences, which lose no digits."""
         if M.rest is not None or any(isinstance(U, LinearOperator) for U, _ in M.factors):
             return super().form(M, about)
-        S, sums, total = M.sparse, M.diag, np.zeros((self.d, self.d))
+        S, sums, total, shift = M.sparse, M.diag, np.zeros((self.d, self.d)), self.own(about)
         if S is not None:
             across = np.asarray(S.sum(axis=1)).ravel()
             sums = across if sums is None else across + sums
             sums = None if M.diag is not None and (np.abs(sums) <= NEGLIGIBLE * np.abs(M.diag)).all() else sums
+            total -= self._form_of_edges(S)
         if sums is not None and not np.ptp(sums) and not self.is_wide:
             total += sums[0] * self.gram(about)
         elif sums is not None:
-            w = self.own(sums)
-            total += host(self._sum(about, lambda block, rows: block.T @ (w[rows, None] * block)))
+            parts = (
+                (block.double() - shift, w)
+                for block, w in zip(self.blocks, self.own(sums).split(self.step), strict=True)
+            )
+            total += host(sum(part.T @ (w[:, None] * part) for part, w in parts))
         for U, c in M.factors:
-            UtF = host(self._sum(about, lambda block, rows, U=U: self._dense(U[rows]).T @ block))
+            rows = (U[start : start + self.step] for start in range(0, self.n, self.step))
+            members = (self.own(part.toarray() if sparse.issparse(part) else part).double() for part in rows)
+            UtF = host(sum(own.T @ (block.double() - shift) for block, own in zip(self.blocks, members, strict=True)))
             total += UtF.T @ (c[:, None] * UtF)
-        if S is not None:
-            total -= self._form_of_edges(S if isinstance(S, DeviceMatrix) else self._edges_of(S))
         return (total + total.T) / 2
 
-    def _dense(self, U: Any) -> Any:
-        return self.own(U.toarray() if sparse.issparse(U) else U).double()
-
-    def _edges_of(self, S: Any) -> DeviceMatrix:
-        above = sparse.triu(S, k=1, format="coo")
-        i, j = (self.own(index.astype(np.int64)) for index in (above.row, above.col))
-        return DeviceMatrix(self.n, i, j, self.own(above.data))
-
-    def _form_of_edges(self, edges: DeviceMatrix) -> np.ndarray:
+    def _form_of_edges(self, S: Any) -> np.ndarray:
+        """The sum over edges of their weights times the products of their differences."""
+        if isinstance(S, DeviceMatrix):
+            edges = S.first, S.second, S.weights
+        else:
+            above = sparse.triu(S, k=1, format="coo")
+            edges = tuple(map(self.own, (above.row.astype(np.int64), above.col.astype(np.int64), above.data)))
         total = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
-        for some in self._slices(len(edges.weights), self.d):
-            apart = self.tensor[edges.first[some]].double()
-            apart -= self.tensor[edges.second[some]]
-            total.addmm_(apart.T, edges.weights[some, None] * apart)
+        for i, j, weights in zip(*(part.split(self.step) for part in edges), strict=True):
+            apart = self.tensor[i].double()
+            apart -= self.tensor[j]
+            total.addmm_(apart.T, weights[:, None] * apart)
         return host(total)
 
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
         if not M.is_diagonal or M.diag is None:
             return np.diagonal(self.form(M, about)).copy()
-        w = self.own(M.diag)
-        return host(self._sum(about, lambda block, rows: w[rows] @ block.square_()))
+        shift = self.own(about)
+        return host(
+            sum(
+                w @ (block.double() - shift).square_()
+                for block, w in zip(self.blocks, self.own(M.diag).split(self.step), strict=True)
+            )
+        )
 
     def centred(self, about: np.ndarray) -> LinearOperator:
         shift = self.own(about)
 
         def times(V: np.ndarray) -> np.ndarray:
             columns = self.own(np.asarray(V, dtype=np.float64).reshape(self.d, -1))
-            found = self.torch.cat([(self.tensor[rows].double() - shift) @ columns for rows in self.blocks])
+            found = self.torch.cat([(block.double() - shift) @ columns for block in self.blocks])
             return host(found).reshape(self.n, *V.shape[1:])
 
         def transposed(U: np.ndarray) -> np.ndarray:
             columns = self.own(np.asarray(U, dtype=np.float64).reshape(self.n, -1))
-            return host(self._sum(shift, lambda block, rows: block.T @ columns[rows])).reshape(self.d, *U.shape[1:])
+            found = sum(
+                (block.double() - shift).T @ own
+                for block, own in zip(self.blocks, columns.split(self.step), strict=True)
+            )
+            return host(found).reshape(self.d, *U.shape[1:])
 
         return LinearOperator(
             (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
@@ -380,9 +391,10 @@ class TorchData(Data):
     @cached_property
     def codes(self) -> Any:
         """The classes of the rows on the device, 0 ... c - 1, and -1 where unknown. Whole numbers are sorted there."""
-        y = self.own(self.labels)
-        is_plain = self.torch.is_tensor(y) and tuple(y.shape) == (self.n,) and not y.is_floating_point()
-        if not is_plain:
+        y = self.labels
+        if isinstance(y, np.ndarray) and y.dtype.kind in "iu":
+            y = self.own(y.astype(np.int64))
+        if not self.torch.is_tensor(y) or y.shape != (self.n,) or y.is_floating_point():
             return self.own(class_codes(self.y, self.n)[0])
         names, places = self.torch.unique(y.to(self.tensor.device), return_inverse=True)
         return self.own(class_codes(host(names), len(names))[0])[places]
@@ -391,34 +403,29 @@ class TorchData(Data):
     def classes(self) -> np.ndarray:
         return host(self.codes)
 
-    def class_sums(self, labelled: bool) -> tuple:
-        """The rows of a summary with one row per class, those of unknown label being the last: means, classes and counts.
+    def class_sums(self, labelled: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, Callable]:
+        """The means of the classes, their numbers and their sizes, as a summary takes them; unknown labels are the last class.
 
-        With them comes a function from one weight per class to the sum of the scatters about these means.
+        With them comes a function from one weight per class to the sum of the scatters of the classes about their means.
         """
-        torch, known = self.torch, {}
-        codes = self.codes if labelled else torch.full((self.n,), -1, device=self.tensor.device)
-        size = int(codes.max()) + 2
-        places, first = codes % size, self.tensor[0].double()
-        counts = torch.bincount(places, minlength=size)
-        sums = self._sum(first, lambda block, rows: class_totals(block, places[rows], size))
-        means = first + sums / counts.clamp(min=1)[:, None]
-        there = np.flatnonzero(host(counts))
+        codes = self.codes if labelled else self.torch.full((self.n,), -1, device=self.tensor.device)
+        size, first = int(codes.max()) + 2, self.tensor[0].double()
+        places = codes % size
+        parts = list(zip(self.blocks, places.split(self.step), strict=True))
+        counts = self.torch.bincount(places, minlength=size)
+        sums = sum(class_totals(block.double() - first, own, size) for block, own in parts)
+        means, there = first + sums / counts.clamp(min=1)[:, None], np.flatnonzero(host(counts))
+        known: dict[bytes, np.ndarray] = {}
 
         def scatter(weights: np.ndarray) -> np.ndarray:
-            scale = float(np.abs(weights).max()) or 1.0
-            shares = np.zeros(size)
+            scale, shares = float(np.abs(weights).max()) or 1.0, np.zeros(size)
             shares[there] = weights / scale
-            if shares.tobytes() not in known:  # a pass over the rows
-                w, shift = self.own(shares), means - first
-
-                def within(block: Any, rows: slice) -> Any:
-                    block -= shift[places[rows]]
-                    return block.T @ (w[places[rows], None] * block)
-
-                total = host(self._sum(first, within))
-                known[shares.tobytes()] = (total + total.T) / 2
-            return scale * known[shares.tobytes()]
+            key, w = shares.tobytes(), self.own(shares)
+            if key not in known:  # one pass over the rows for all weights that are in the same proportion
+                within = ((block.double() - means[own], w[own, None]) for block, own in parts)
+                total = host(sum(rows.T @ (each * rows) for rows, each in within))
+                known[key] = (total + total.T) / 2
+            return scale * known[key]
 
         y = np.where(there < size - 1, there, -1) if labelled else None
         return host(means)[there], y, host(counts)[there].astype(np.float64), scatter
@@ -447,8 +454,8 @@ class TorchData(Data):
         centre = X.double().median(dim=0).values  # products of far rows lose digits
         X, found = X.double() - centre, []
         half = X.square().sum(1) / 2
-        for some in self._slices(len(Q), len(X)):
-            rows = Q[some].double() - centre
+        for part in Q.split(max(1, self.entries // len(X))):
+            rows = part.double() - centre
             own = rows.square().sum(1) / 2
             near, places = self.torch.addmm(half, rows, X.T, alpha=-1).topk(m, dim=1, largest=False)
             found.append((others[places], bound(near[:, -1] + own, own, self.d, EPS)))
@@ -476,31 +483,33 @@ class TorchData(Data):
         Q = Q - centre
         own = Q.square().sum(1) / 2
         far = bound(self.own(radius) ** 2 / 2, own, self.d, EPS, +1) ** 2 / 2
-        for some in self._slices(len(X), max(len(Q), self.d)):
-            rows = X[some].double() - centre
+        step = max(1, self.entries // max(len(Q), self.d))
+        for number, part in enumerate(X.split(step)):
+            rows = part.double() - centre
             half = self.torch.addmm(rows.square().sum(1) / 2, Q, rows.T, alpha=-1).add_(own[:, None])
             i, j = self.torch.nonzero(half <= far[:, None], as_tuple=True)
-            found.append((host(i), host(j) + some.start))
+            found.append((host(i), host(j) + number * step))
         i, j = (np.concatenate(parts) for parts in zip(*found, strict=True))
         near = members[j[np.argsort(i, kind="stable")]]
         return np.split(near, np.cumsum(np.bincount(i, minlength=queries.size))[:-1])
 
     def distances(self, rows: np.ndarray, cols: Any) -> Any:
-        numbers, found = self.own(rows), self.torch.empty(cols.shape, dtype=self.torch.float64, device=cols.device)
+        """As those of :class:`Data`; a tensor where ``cols`` is one."""
+        numbers, others = self.own(rows), self.own(cols)
+        found = self.torch.empty(cols.shape, dtype=self.torch.float64, device=others.device)
         if self.tensor.device.type == "cuda" and import_module(".device_search", __package__).triton is not None:
-            import_module(".device_search", __package__).differences(self.tensor, numbers, cols, found)
+            import_module(".device_search", __package__).differences(self.tensor, numbers, others, found)
         else:
-            for some in self._slices(len(rows), cols.shape[1] * self.d):
-                apart = self.tensor[cols[some]].double() - self.tensor[numbers[some], None].double()
-                found[some] = apart.square_().sum(2)
-        return found.sqrt_().masked_fill_(cols == numbers[:, None], self.torch.inf)
+            step = max(1, self.entries // (cols.shape[1] * self.d))
+            for own, near, out in zip(numbers.split(step), others.split(step), found.split(step), strict=True):
+                out[:] = (self.tensor[near].double() - self.tensor[own, None].double()).square_().sum(2)
+        found.sqrt_().masked_fill_(others == numbers[:, None], self.torch.inf)
+        return host(found) if others is not cols else found
 
     def _of_pairs(self, i: np.ndarray, j: np.ndarray, measure: Callable) -> np.ndarray:
-        found = [np.empty(0)]
-        for some in self._slices(len(i), 2 * self.d):
-            a, b = (self.tensor[self.own(index[some])].double() for index in (i, j))
-            found.append(host(measure(a, b)))
-        return np.concatenate(found)
+        pairs = zip(*(self.own(index).split(self.step) for index in (i, j)), strict=True)
+        found = [measure(self.tensor[a].double(), self.tensor[b].double()) for a, b in pairs]
+        return host(self.torch.cat(found))
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self._of_pairs(i, j, lambda a, b: (a - b).norm(dim=1))
@@ -531,12 +540,15 @@ class TorchData(Data):
 
     @cached_property
     def squares(self) -> np.ndarray:
-        return host(self.torch.cat([self.tensor[rows].double().square().sum(1) for rows in self.blocks]))
+        return host(self.torch.cat([block.double().square().sum(1) for block in self.blocks]))
 
     @cached_property
     def unit(self) -> TorchData:
         lengths = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0)))[:, None]
-        parts = [(self.tensor[rows].double() / lengths[rows]).to(self.tensor.dtype) for rows in self.blocks]
+        parts = [
+            (block.double() / own).to(block.dtype)
+            for block, own in zip(self.blocks, lengths.split(self.step), strict=True)
+        ]
         unit = TorchData(self.torch.cat(parts), self.labels)
         unit.searched_on = self.searched_on
         return unit
@@ -554,9 +566,9 @@ class TorchData(Data):
         apart = rows[:: max(1, self.n // FEW_LOOKED_AT)].double() - about
         if bool(about.square().sum() > FAR_MEAN**2 * apart.square_().sum(1).mean()):
             about = about.to(rows.dtype)
-            for some in self.blocks:
-                self.torch.mm(rows[some] - about, V, out=found[some])
-        return found if self.device is None else self.device.array(found)
+            for block, out in zip(self.blocks, found.split(self.step), strict=True):
+                self.torch.mm(block - about, V, out=out)
+        return found if self.device is None else self.device.to_caller(found)
 
 
 def class_totals(block: Any, places: Any, size: int) -> Any:
@@ -609,6 +621,7 @@ class DeviceMatrix:
     def __init__(self, n: int, first: Any, second: Any, weights: Any):
         self.n, self.first, self.second, self.weights = n, first, second, weights
         self.shape, self.nnz = (n, n), 2 * len(weights)
+        self.diagonal = partial(np.zeros, n)
         self._sums: np.ndarray | None = None
 
     def __neg__(self) -> DeviceMatrix:
@@ -636,9 +649,6 @@ class DeviceMatrix:
             counts = torch.bincount(rows, minlength=self.n)
             self._sums = host(torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0))
         return self._sums
-
-    def diagonal(self) -> np.ndarray:
-        return np.zeros(self.n)
 
     def count_nonzero(self) -> int:
         return 2 * int(self.weights.count_nonzero())

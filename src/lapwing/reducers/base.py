@@ -109,7 +109,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         try:
             if weights.get("sample_weight") is not None and (why := self._why_unweighted()):
                 raise ValueError(f"sample_weight does not act on {self!r}: {why}")
-            if not self._takes_tensors and is_foreign(X):
+            if hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray) and not self._takes_tensors:
                 raise TypeError(
                     f"{self!r} takes NumPy arrays, and X is an array of {type(X).__module__.partition('.')[0]}; "
                     f"{self._why_not_on_devices} Pass X.cpu().numpy() or the like"
@@ -157,7 +157,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     ) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
         """The problem, and what was decided on the way to it."""
         graphs = graphs or self._graphs(data)
-        if data.class_sums is not None and self._takes_sums and not data.is_wide and not rows_counted(graphs):
+        summable = data.class_sums is not None and self._takes_sums and not data.is_wide
+        if summable and not graphs.requests and not rows_counted(graphs):
             data = self._summed(data, graphs)
         data = self._without(data, graphs) if graphs.beside else data
         chosen = auto.settings(self, graphs, data)
@@ -185,7 +186,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _summed(self, data: Data, graphs: auto.GraphFacts) -> Summary:
         """One row per class, for graphs that tell no rows of a class apart."""
         labelled = any(graph.reads_labels for graph in (graphs.graph, graphs.penalty) if graph is not None)
-        summary = Summary(*data.class_sums(labelled), data.dtype)
+        means, classes, counts, scatter = data.class_sums(labelled)
+        summary = Summary(means, classes, counts, scatter, data.dtype)
         summary.given, summary.device = data.given, data.device
         return summary
 

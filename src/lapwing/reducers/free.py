@@ -141,7 +141,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """
         return self.fit(X, y).transform(X)
 
-    @takes_tensors
     def transform(self, X: Any, links: Any = None) -> np.ndarray:
         """The coordinates of rows. Fitted rows keep theirs, and others are placed among their nearest fitted neighbours.
 
@@ -158,7 +157,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validated(self, X, fitting=False).X
+        data = validated(self, X, fitting=False)
+        if data.device is not None:
+            return takes_tensors(FreeReducer.transform)(self, X, links)
+        X = data.X
         if sparse.issparse(X) != sparse.issparse(self.X_fit_):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
         if links is not None:
