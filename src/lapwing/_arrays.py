@@ -17,9 +17,11 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
-def is_foreign(X: Any) -> bool:
-    """Whether X is an array of another library than NumPy, such as a tensor of torch."""
-    return hasattr(X, "__dlpack__") and hasattr(X, "shape") and not isinstance(X, np.ndarray | np.generic)
+def is_foreign(*arrays: Any) -> bool:
+    """Whether one of these is an array of another library than NumPy, such as a tensor of torch."""
+    return any(
+        hasattr(X, "__dlpack__") and hasattr(X, "shape") and not isinstance(X, np.ndarray | np.generic) for X in arrays
+    )
 
 
 def spread_rows(n: int, most: int) -> np.ndarray:

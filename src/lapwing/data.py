@@ -199,7 +199,8 @@ class Data:
     own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
     # Up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere.
     exact_rows = 0
-    is_sparse, is_foreign = False, False  # whether X is sparse, or came as an array of another library
+    is_sparse, is_on_device = False, False  # whether X is sparse, or a copy of a tensor that may be on a device
+    class_sums: Any = None  # of tensors, how the sums over each class are found where these are
     knows_gram = False  # whether products of columns cost little, as those of tensors and of sums do
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
@@ -231,7 +232,7 @@ class Data:
         self.views: dict[int, tuple[Any, Data]] = {}
         if source is not None:
             self.given, self.names, self.views, self.beside = source.given, source.names, source.views, source.beside
-            self.undivided = source.X if source.undivided is None else source.undivided
+            self.undivided, self.device = source.X if source.undivided is None else source.undivided, source.device
 
     # ---- sums over the rows
 
@@ -542,11 +543,11 @@ class Data:
 
     def project(self, mean: np.ndarray, components: np.ndarray) -> Any:
         """What ``transform`` of a linear map gives. The mean comes off first: the products of far rows lose digits."""
-        V, mean = components.T.astype(self.X.dtype, copy=False), mean.astype(self.X.dtype, copy=False)
+        V, mean = (self.host(array).T.astype(self.X.dtype, copy=False) for array in (components, mean))
         found = np.empty((self.n, V.shape[1]), dtype=self.X.dtype)
         for start in range(0, self.n, self._step):
             found[start : start + self._step] = (self.X[start : start + self._step] - mean) @ V
-        return found
+        return found if self.device is None else self.device.to_caller(found)
 
     def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
         """What a function of rows, which gives ``n_out`` columns, gives for all of them. Rows in blocks come to it in parts."""
@@ -554,7 +555,7 @@ class Data:
 
     def to_caller(self, estimator: Any) -> Any:
         """The fitted estimator, its arrays in the library that X came from."""
-        return estimator
+        return estimator if self.device is None else self.device.to_caller(estimator)
 
 
 class SparseData(Data):

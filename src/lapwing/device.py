@@ -6,10 +6,11 @@ device, such as CuPy's, become tensors of torch. Fitted attributes are arrays of
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from math import ceil
 from typing import Any
@@ -22,8 +23,9 @@ from sklearn.base import BaseEstimator
 from . import data as rows_of_numpy
 from ._arrays import is_foreign
 from ._extras import require
+from ._labels import class_codes
 from .data import EPS, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
-from .neighbors import Request, bound, is_named
+from .neighbors import SPARE, Request, bound, is_named
 from .operators import Structured
 
 CPU = 1  # the number by which DLPack calls the CPU
@@ -32,11 +34,12 @@ TREE_COLUMNS = 15  # among up to this many columns, the trees of the CPU are fas
 BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
 MANY_ENTRIES = 1 << 25
 FEW_ROWS = 4096  # among up to this many rows, neighbours are found by products in float64, and among more by a screen
-DEVICE_SHARE = (
-    0.25  # rows may take this share of the free memory of a device; the search needs as much for its own copy
-)
+DEVICE_SHARE = 0.25  # of the free memory of a device for rows; the search needs as much for its own copy
+FEW_CLASSES = 64  # the sums of up to this many classes come from one product
 FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
 FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
+# The names of attributes that hold what was learnt, by an estimator or by the steps of a pipeline.
+LEARNT = re.compile(r"^_|(?<!feature_names_in)_$|^(steps|transformer_list)$")
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
 
 
@@ -60,26 +63,28 @@ class Device:
         return f"{self.library} on {self.name}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device) and (self.library, self.name) == (other.library, other.name)
+        return isinstance(other, Device) and repr(self) == repr(other)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def from_caller(self, X: Any) -> Any:
-        """X in the form that computations take: a tensor, or a NumPy array."""
-        return host(X) if self.is_cpu else require("torch", "gpu").from_dlpack(X)
-
-    def to_caller(self, array: Any) -> Any:
-        """A result, which is a NumPy array or a tensor, as an array of this library and device."""
+    def to_caller(self, found: Any) -> Any:
+        """A result, which is a NumPy array or a tensor, as an array of this library and device; a fitted estimator with such."""
+        if isinstance(found, BaseEstimator):
+            for name, value in vars(found).items():
+                if LEARNT.search(name) and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+                    setattr(found, name, self.to_caller(value))
+                elif LEARNT.search(name) and isinstance(value, list | tuple | BaseEstimator):
+                    setattr(found, name, mapped(value, self.to_caller))
+            return found
         if self.library == "torch" or not self.is_cpu:
-            torch = require("torch", "gpu") if self.library != "torch" else sys.modules["torch"]
+            torch = sys.modules["torch"]
             where = self._like.device if self.library == "torch" else torch.from_dlpack(self._like).device
-            array = torch.as_tensor(
-                np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array, device=where
-            )
+            found = np.ascontiguousarray(found) if isinstance(found, np.ndarray) else found
+            found = torch.as_tensor(found, device=where)
         if self.library == "torch":
-            return array
+            return found
         named = hasattr(self._like, "__array_namespace__")
-        return (self._like.__array_namespace__() if named else sys.modules[self.library]).from_dlpack(array)
+        return (self._like.__array_namespace__() if named else sys.modules[self.library]).from_dlpack(found)
 
 
 def host(array: Any) -> Any:
@@ -96,27 +101,20 @@ def host(array: Any) -> Any:
 def validated(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
 ) -> Data:
-    """Arrays of another library as a Data."""
+    """Arrays of another library as a Data: a tensor, or NumPy rows whose ``device`` says where results go."""
     device = Device(X) if fitting else shared_device(estimator, X)
-    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:
-        raise TypeError(
-            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "
-            "X.cpu().numpy() or the like"
-        )
-    if device is None:
-        return rows_of_numpy.validated(estimator, host(X), host(y), host(sample_weight), fitting, least)
-    rows = X.detach() if device.library == "torch" else device.from_caller(X)
-    data: Any
-    if isinstance(rows, np.ndarray):
-        data = rows_of_numpy.validated(to_numpy(estimator), rows, host(y), host(sample_weight), fitting, least)
-        data, data.kept = ForeignData(data.X, data.y, data.weights), data.kept
+    if device is None or (device.is_cpu and device.library != "torch"):
+        weights = host(sample_weight)
+        data = rows_of_numpy.validated(to_numpy(estimator), host(X), host(y), weights, fitting, least)
+        data.host = data.host if device is None else host
     elif sample_weight is not None:
         raise ValueError(
             f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, sparse arrays or blocks, and X is "
             "something else"
         )
     else:
-        data = TorchData(checked(estimator, rows, fitting, least or (2 if fitting else 1)), host(y))
+        rows = X.detach() if device.library == "torch" else require("torch", "gpu").from_dlpack(X)
+        data = TorchData(checked(estimator, rows, fitting, least or (2 if fitting else 1)), y)
     data.given, data.device = X, device
     return data
 
@@ -172,18 +170,6 @@ def computed_on_host(method: Callable, estimator: Any, X: Any, *more: Any, **nam
     return found if device is None else device.to_caller(found)
 
 
-def to_caller(data: Any, estimator: Any) -> Any:
-    """The fitted estimator, its attributes turned into arrays of the library and device that X came from."""
-    for name, value in list(vars(estimator).items()):
-        if not (name.endswith("_") or name.startswith("_")):
-            continue
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-            setattr(estimator, name, data.device.to_caller(value))
-        elif isinstance(value, list | tuple | BaseEstimator):
-            setattr(estimator, name, mapped(value, data.device.to_caller))
-    return estimator
-
-
 def to_numpy(model: Any) -> Any:
     """A copy of a fitted model with NumPy arrays for attributes, whatever library and device it was fitted on.
 
@@ -209,17 +195,12 @@ def to_numpy(model: Any) -> Any:
 
 
 def moved(model: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy of an estimator, with ``change`` applied to the arrays among its attributes and among those of its parts."""
+    """A copy of an estimator, with ``change`` applied to the arrays among what it and its parts have learnt."""
     other = copy(model)
     for name, value in vars(model).items():
-        if is_learnt(name) or name in ("steps", "transformer_list"):
+        if LEARNT.search(name):
             setattr(other, name, mapped(value, change))
     return other
-
-
-def is_learnt(name: str) -> bool:
-    """Whether an attribute of an estimator holds what was learnt, public or private, and is not a parameter."""
-    return (name.endswith("_") or name.startswith("_")) and name != "feature_names_in_"
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -243,30 +224,35 @@ class TorchData(Data):
     tensor : torch.Tensor of shape (n, d)
         The rows, in float32 or float64.
     y : array-like of shape (n,), default=None
-        Their labels, on the host.
+        Their labels, an array of any library.
     weights : None
         Tensors take no sample weights.
     source : TorchData, default=None
         The same rows with the features that they were given with.
     """
 
-    host, is_foreign, to_caller = staticmethod(host), True, to_caller
-    knows_gram = True
+    host, is_on_device, knows_gram = staticmethod(host), True, True
+    searched_on: Any = None  # a device that searches them and cannot hold them all; None is the one that they are on
 
     def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
         super().__init__(tensor, y)
-        self.tensor, self.torch, self.source = self.__dict__.pop("X"), sys.modules["torch"], source
+        self.tensor, self.labels = self.__dict__.pop("X"), self.__dict__.pop("y")
+        self.torch, self.source = sys.modules["torch"], source
         self.dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
         self.exact_rows = 0 if tensor.device.type == "cpu" else EXACT_ROWS
         self.entries = BLOCK_ENTRIES.get(tensor.device.type, MANY_ENTRIES)  # numbers in float64 that are held at a time
-        step = max(1, self.entries // max(1, self.d))
-        self.blocks = [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
+        self.step = max(1, self.entries // max(1, self.d))
+        self.blocks = tensor.split(self.step)
         if source is not None:
             self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
 
     @cached_property
     def X(self) -> np.ndarray:  # noqa: N802
         return host(self.tensor)
+
+    @cached_property
+    def y(self) -> Any:
+        return host(self.labels)
 
     @cached_property
     def undivided(self) -> Any:
@@ -284,28 +270,27 @@ class TorchData(Data):
     def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
         if degrees is None and self._mean is not None:
             return self._mean
-        first, w = self.tensor[0].double(), None if degrees is None else self.own(degrees)
-        total = self.torch.zeros_like(first)
-        for rows in self.blocks:
-            block = self.tensor[rows].double() - first
-            total += block.sum(0) if w is None else w[rows] @ block
-        mean = host(first + total / (self.n if w is None else w.sum()))
+        first = self.tensor[0].double()
         if degrees is None:
-            self._mean = mean
-        return mean
+            total = sum((block.double() - first).sum(0) for block in self.blocks)
+            self._mean = host(first + total / self.n)
+            return self._mean
+        w = self.own(degrees)
+        total = sum(own @ (block.double() - first) for block, own in zip(self.blocks, w.split(self.step), strict=True))
+        return host(first + total / w.sum())
 
     def deviations(self, few: bool = False) -> np.ndarray:
         if few and self.n > rows_of_numpy.FEW_ROWS:
             return TorchData(self.tensor[:: ceil(self.n / rows_of_numpy.FEW_ROWS)]).deviations()
         if self._deviations is None:
             mean = self.own(self.mean())
-            squares = sum((self.tensor[rows].double() - mean).square_().sum(0) for rows in self.blocks)
+            squares = sum((block.double() - mean).square_().sum(0) for block in self.blocks)
             s = (squares / self.n).sqrt_()
             self._deviations = host(s.masked_fill_(s <= 100 * EPS * mean.abs(), 0.0))
         return self._deviations
 
     def divided(self, scale: np.ndarray) -> TorchData:
-        divided = TorchData(self.tensor / self.own(scale.astype(self.dtype)), self.y, source=self)
+        divided = TorchData(self.tensor / self.own(scale.astype(self.dtype)), self.labels, source=self)
         divided.is_divided = True
         return divided
 
@@ -315,84 +300,135 @@ class TorchData(Data):
     def gram(self, about: np.ndarray) -> np.ndarray:
         if about is self._mean and self._gram is not None:
             return self._gram
-        total, shift = self.torch.zeros((min(self.n, self.d),) * 2, dtype=self.torch.float64), self.own(about)
-        total = total.to(self.tensor.device)
+        shift = self.own(about)
         if self.is_wide:
             step = max(1, self.entries // self.n)
-            for columns in (slice(start, start + step) for start in range(0, self.d, step)):
-                block = self.tensor[:, columns].double() - shift[columns]
-                total.addmm_(block, block.T)
+            parts = zip(self.tensor.split(step, dim=1), shift.split(step), strict=True)
+            gram = host(sum(part @ part.T for part in (block.double() - own for block, own in parts)))
         else:
-            for rows in self.blocks:
-                block = self.tensor[rows].double() - shift
-                total.addmm_(block.T, block)
-        gram = host(total)
+            gram = host(sum(part.T @ part for part in (block.double() - shift for block in self.blocks)))
         if about is self._mean:
             self._gram = gram
         return gram
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> TorchData:
-        found, directions, shift = self.tensor.new_empty((self.n, N.shape[1])), self.own(N), self.own(about)
-        for rows in self.blocks:
-            found[rows] = ((self.tensor[rows].double() - shift) @ directions).to(found.dtype)
-        return TorchData(found, self.y)
+        shift, directions, dtype = self.own(about), self.own(N), self.tensor.dtype
+        parts = [((block.double() - shift) @ directions).to(dtype) for block in self.blocks]
+        return TorchData(self.torch.cat(parts), self.labels)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         """The form of the row sums, which for a Laplacian are 0, and that of edges by differences, which lose no digits."""
         if M.rest is not None or any(isinstance(U, LinearOperator) for U, _ in M.factors):
             return super().form(M, about)
-        S, sums, shift = M.sparse, M.diag, self.own(about)
+        S, sums, total, shift = M.sparse, M.diag, np.zeros((self.d, self.d)), self.own(about)
         if S is not None:
             across = np.asarray(S.sum(axis=1)).ravel()
             sums = across if sums is None else across + sums
             sums = None if M.diag is not None and (np.abs(sums) <= NEGLIGIBLE * np.abs(M.diag)).all() else sums
-        total = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
+            total -= self._form_of_edges(S)
         if sums is not None and not np.ptp(sums) and not self.is_wide:
-            total += sums[0] * self.own(self.gram(about))
+            total += sums[0] * self.gram(about)
         elif sums is not None:
-            w = self.own(sums)
-            for rows in self.blocks:
-                block = self.tensor[rows].double() - shift
-                total.addmm_(block.T, w[rows, None] * block)
+            parts = (
+                (block.double() - shift, w)
+                for block, w in zip(self.blocks, self.own(sums).split(self.step), strict=True)
+            )
+            total += host(sum(part.T @ (w[:, None] * part) for part, w in parts))
         for U, c in M.factors:
-            parts = ((rows, U[rows].toarray() if sparse.issparse(U) else U[rows]) for rows in self.blocks)
-            UtF = sum(self.own(part.T).double() @ (self.tensor[rows].double() - shift) for rows, part in parts)
-            total.addmm_(UtF.T, self.own(c)[:, None] * UtF)
-        if S is not None:
-            edges = S if isinstance(S, DeviceMatrix) else self._edges_of(S)
-            step = max(1, self.entries // self.d)
-            for some in (slice(start, start + step) for start in range(0, len(edges.weights), step)):
-                apart = self.tensor[edges.first[some]].double()
-                apart -= self.tensor[edges.second[some]]
-                total.addmm_(apart.T, edges.weights[some, None] * apart, alpha=-1)
-        form = host(total)
-        return (form + form.T) / 2
+            rows = (U[start : start + self.step] for start in range(0, self.n, self.step))
+            members = (self.own(part.toarray() if sparse.issparse(part) else part).double() for part in rows)
+            UtF = host(sum(own.T @ (block.double() - shift) for block, own in zip(self.blocks, members, strict=True)))
+            total += UtF.T @ (c[:, None] * UtF)
+        return (total + total.T) / 2
 
-    def _edges_of(self, S: Any) -> DeviceMatrix:
-        above = sparse.triu(S, k=1, format="coo")
-        i, j = (self.own(index.astype(np.int64)) for index in (above.row, above.col))
-        return DeviceMatrix(self.n, i, j, self.own(above.data))
+    def _form_of_edges(self, S: Any) -> np.ndarray:
+        """The sum over edges of their weights times the products of their differences."""
+        if isinstance(S, DeviceMatrix):
+            edges = S.first, S.second, S.weights
+        else:
+            above = sparse.triu(S, k=1, format="coo")
+            edges = tuple(map(self.own, (above.row.astype(np.int64), above.col.astype(np.int64), above.data)))
+        total = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
+        for i, j, weights in zip(*(part.split(self.step) for part in edges), strict=True):
+            apart = self.tensor[i].double()
+            apart -= self.tensor[j]
+            total.addmm_(apart.T, weights[:, None] * apart)
+        return host(total)
 
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
-        if M.sparse is not None or M.rest is not None or M.factors or M.diag is None:
+        if not M.is_diagonal or M.diag is None:
             return np.diagonal(self.form(M, about)).copy()
-        w, shift = self.own(M.diag), self.own(about)
-        return host(sum(w[rows] @ (self.tensor[rows].double() - shift).square_() for rows in self.blocks))
+        shift = self.own(about)
+        return host(
+            sum(
+                w @ (block.double() - shift).square_()
+                for block, w in zip(self.blocks, self.own(M.diag).split(self.step), strict=True)
+            )
+        )
 
     def centred(self, about: np.ndarray) -> LinearOperator:
+        shift = self.own(about)
+
         def times(V: np.ndarray) -> np.ndarray:
-            columns, shift = self.own(np.asarray(V.reshape(self.d, -1), dtype=np.float64)), self.own(about)
-            found = self.torch.cat([(self.tensor[rows].double() - shift) @ columns for rows in self.blocks])
+            columns = self.own(np.asarray(V, dtype=np.float64).reshape(self.d, -1))
+            found = self.torch.cat([(block.double() - shift) @ columns for block in self.blocks])
             return host(found).reshape(self.n, *V.shape[1:])
 
         def transposed(U: np.ndarray) -> np.ndarray:
-            combinations, shift = self.own(np.asarray(U.reshape(self.n, -1), dtype=np.float64)), self.own(about)
-            found = sum((self.tensor[rows].double() - shift).T @ combinations[rows] for rows in self.blocks)
+            columns = self.own(np.asarray(U, dtype=np.float64).reshape(self.n, -1))
+            found = sum(
+                (block.double() - shift).T @ own
+                for block, own in zip(self.blocks, columns.split(self.step), strict=True)
+            )
             return host(found).reshape(self.d, *U.shape[1:])
 
         return LinearOperator(
             (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
         )
+
+    # ---- classes
+
+    @cached_property
+    def codes(self) -> Any:
+        """The classes of the rows on the device, 0 ... c - 1, and -1 where unknown. Whole numbers are sorted there."""
+        y = self.labels
+        if isinstance(y, np.ndarray) and y.dtype.kind in "iu":
+            y = self.own(y.astype(np.int64))
+        if not self.torch.is_tensor(y) or y.shape != (self.n,) or y.is_floating_point():
+            return self.own(class_codes(self.y, self.n)[0])
+        names, places = self.torch.unique(y.to(self.tensor.device), return_inverse=True)
+        return self.own(class_codes(host(names), len(names))[0])[places]
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        return host(self.codes)
+
+    def class_sums(self, labelled: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, Callable]:
+        """The means of the classes, their numbers and their sizes, as a summary takes them; unknown labels are the last class.
+
+        With them comes a function from one weight per class to the sum of the scatters of the classes about their means.
+        """
+        codes = self.codes if labelled else self.torch.full((self.n,), -1, device=self.tensor.device)
+        size, first = int(codes.max()) + 2, self.tensor[0].double()
+        places = codes % size
+        parts = list(zip(self.blocks, places.split(self.step), strict=True))
+        counts = self.torch.bincount(places, minlength=size)
+        sums = sum(class_totals(block.double() - first, own, size) for block, own in parts)
+        means, there = first + sums / counts.clamp(min=1)[:, None], np.flatnonzero(host(counts))
+        known: dict[bytes, np.ndarray] = {}
+
+        def scatter(weights: np.ndarray) -> np.ndarray:
+            scale, shares = float(np.abs(weights).max()) or 1.0, np.zeros(size)
+            shares[there] = weights / scale
+            key, w = shares.tobytes(), self.own(shares)
+            if key not in known:  # one pass over the rows for all weights that are in the same proportion
+                within = ((block.double() - means[own], w[own, None]) for block, own in parts)
+                total = host(sum(rows.T @ (each * rows) for rows, each in within))
+                known[key] = (total + total.T) / 2
+            return scale * known[key]
+
+        y = np.where(there < size - 1, there, -1) if labelled else None
+        return host(means)[there], y, host(counts)[there].astype(np.float64), scatter
 
     # ---- neighbours
 
@@ -403,6 +439,8 @@ class TorchData(Data):
         return Screen(self.tensor)
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
+        if self.searched_on is not None:
+            return self._candidates_in_parts(queries, members, m)
         if self.d <= TREE_COLUMNS:
             cols, beyond = super().candidates(queries, members, m)
             return self.own(cols), self.own(beyond)
@@ -410,52 +448,68 @@ class TorchData(Data):
         Q, X = self.tensor[numbers], self.tensor if everyone else self.tensor[others]
         if len(X) > max(FEW_ROWS, 8 * m):
             screen = self.screen if everyone else TorchData(X).screen
-            places, beyond = screen.candidates(Q, m)
+            places, beyond = screen.candidates(Q, m, max(1, m - 1 - SPARE))
             # Where there is no candidate stands the query, which is not its own neighbour.
             return self.torch.where(places < 0, numbers[:, None], others[places]), beyond
         centre = X.double().median(dim=0).values  # products of far rows lose digits
         X, found = X.double() - centre, []
-        half, step = X.square().sum(1) / 2, max(1, self.entries // len(X))
-        for some in (slice(start, start + step) for start in range(0, len(Q), step)):
-            rows = Q[some].double() - centre
+        half = X.square().sum(1) / 2
+        for part in Q.split(max(1, self.entries // len(X))):
+            rows = part.double() - centre
             own = rows.square().sum(1) / 2
             near, places = self.torch.addmm(half, rows, X.T, alpha=-1).topk(m, dim=1, largest=False)
             found.append((others[places], bound(near[:, -1] + own, own, self.d, EPS)))
-        cols, beyond = (self.torch.cat(parts) for parts in zip(*found, strict=True))
+        cols, beyond = map(self.torch.cat, zip(*found, strict=True))
         return cols, beyond
+
+    def _candidates_in_parts(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
+        """Candidates from a device that is given some of the rows at a time."""
+        torch, device, cols, beyond = self.torch, self.searched_on, [], []
+        for some in np.array_split(members, 1 + members.size * self.X[0].nbytes // room(device)):
+            found = []
+            for own in np.array_split(queries, 1 + queries.size // some.size):
+                both = self.own(np.concatenate([own, some]))
+                places = np.arange(own.size), np.arange(own.size, len(both))
+                near, least = TorchData(self.tensor[both].to(device)).candidates(*places, min(m, some.size))
+                found.append((both[near.cpu()], least.cpu()))
+            near, least = map(torch.cat, zip(*found, strict=True))
+            cols.append(near)
+            beyond.append(least)
+        return torch.cat(cols, dim=1), torch.stack(beyond).amin(0)
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         Q, X = self.tensor[self.own(queries)].double(), self.tensor[self.own(members)]
         centre, found = X[:: max(1, len(X) // 1000)].double().median(dim=0).values, []
         Q = Q - centre
-        own, step = Q.square().sum(1) / 2, max(1, self.entries // max(len(Q), self.d))
+        own = Q.square().sum(1) / 2
         far = bound(self.own(radius) ** 2 / 2, own, self.d, EPS, +1) ** 2 / 2
-        for start in range(0, len(X), step):
-            rows = X[start : start + step].double() - centre
+        step = max(1, self.entries // max(len(Q), self.d))
+        for number, part in enumerate(X.split(step)):
+            rows = part.double() - centre
             half = self.torch.addmm(rows.square().sum(1) / 2, Q, rows.T, alpha=-1).add_(own[:, None])
             i, j = self.torch.nonzero(half <= far[:, None], as_tuple=True)
-            found.append((host(i), host(j) + start))
+            found.append((host(i), host(j) + number * step))
         i, j = (np.concatenate(parts) for parts in zip(*found, strict=True))
         near = members[j[np.argsort(i, kind="stable")]]
         return np.split(near, np.cumsum(np.bincount(i, minlength=queries.size))[:-1])
 
     def distances(self, rows: np.ndarray, cols: Any) -> Any:
-        numbers, found = self.own(rows), self.torch.empty(cols.shape, dtype=self.torch.float64, device=cols.device)
+        """As those of :class:`Data`; a tensor where ``cols`` is one."""
+        numbers, others = self.own(rows), self.own(cols)
+        found = self.torch.empty(cols.shape, dtype=self.torch.float64, device=others.device)
         if self.tensor.device.type == "cuda" and import_module(".device_search", __package__).triton is not None:
-            import_module(".device_search", __package__).differences(self.tensor, numbers, cols, found)
+            import_module(".device_search", __package__).differences(self.tensor, numbers, others, found)
         else:
             step = max(1, self.entries // (cols.shape[1] * self.d))
-            for some in (slice(start, start + step) for start in range(0, len(rows), step)):
-                apart = self.tensor[cols[some]].double() - self.tensor[numbers[some], None].double()
-                found[some] = apart.square_().sum(2)
-        return found.sqrt_().masked_fill_(cols == numbers[:, None], self.torch.inf)
+            for own, near, out in zip(numbers.split(step), others.split(step), found.split(step), strict=True):
+                out[:] = (self.tensor[near].double() - self.tensor[own, None].double()).square_().sum(2)
+        found.sqrt_().masked_fill_(others == numbers[:, None], self.torch.inf)
+        return host(found) if others is not cols else found
 
     def _of_pairs(self, i: np.ndarray, j: np.ndarray, measure: Callable) -> np.ndarray:
-        step, found = max(1, self.entries // (2 * self.d)), [np.empty(0)]
-        for some in (slice(start, start + step) for start in range(0, len(i), step)):
-            a, b = (self.tensor[self.own(index[some])].double() for index in (i, j))
-            found.append(host(measure(a, b)))
-        return np.concatenate(found)
+        pairs = zip(*(self.own(index).split(self.step) for index in (i, j)), strict=True)
+        found = [measure(self.tensor[a].double(), self.tensor[b].double()) for a, b in pairs]
+        return host(self.torch.cat(found))
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self._of_pairs(i, j, lambda a, b: (a - b).norm(dim=1))
@@ -486,14 +540,18 @@ class TorchData(Data):
 
     @cached_property
     def squares(self) -> np.ndarray:
-        return host(self.torch.cat([self.tensor[rows].double().square().sum(1) for rows in self.blocks]))
+        return host(self.torch.cat([block.double().square().sum(1) for block in self.blocks]))
 
     @cached_property
     def unit(self) -> TorchData:
-        lengths, unit = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0))), []
-        for rows in self.blocks:
-            unit.append((self.tensor[rows].double() / lengths[rows, None]).to(self.tensor.dtype))
-        return TorchData(self.torch.cat(unit), self.y)
+        lengths = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0)))[:, None]
+        parts = [
+            (block.double() / own).to(block.dtype)
+            for block, own in zip(self.blocks, lengths.split(self.step), strict=True)
+        ]
+        unit = TorchData(self.torch.cat(parts), self.labels)
+        unit.searched_on = self.searched_on
+        return unit
 
     def stacked(self, X: Any) -> TorchData:
         return TorchData(self.torch.cat([self.tensor, self.own(X).to(self.tensor.dtype)]))
@@ -508,56 +566,23 @@ class TorchData(Data):
         apart = rows[:: max(1, self.n // FEW_LOOKED_AT)].double() - about
         if bool(about.square().sum() > FAR_MEAN**2 * apart.square_().sum(1).mean()):
             about = about.to(rows.dtype)
-            for some in self.blocks:
-                self.torch.mm(rows[some] - about, V, out=found[some])
-        return found if self.device is None or self.device.library == "torch" else self.device.to_caller(found)
-
-    def computed_on_host(self, method: Callable, estimator: Any, *more: Any) -> Any:
-        return computed_on_host(method, estimator, self.given, *more)
+            for block, out in zip(self.blocks, found.split(self.step), strict=True):
+                self.torch.mm(block - about, V, out=out)
+        return found if self.device is None else self.device.to_caller(found)
 
 
-class ForeignData(Data):
-    """NumPy rows that came as arrays of another library."""
-
-    is_foreign, to_caller, computed_on_host = True, to_caller, TorchData.computed_on_host
-
-    def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None, source: Any = None):
-        super().__init__(X, y, weights, source)
-        self.device = None if source is None else source.device
-
-    def project(self, mean: Any, components: Any) -> Any:
-        return self.device.to_caller(super().project(host(mean), host(components)))
-
-
-class SearchedInParts(Data):
-    """NumPy rows that are too many for the device: candidates are found there, part by part, and the rest is done here."""
-
-    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        device, cols, beyond = first_device(), [], []
-        for some in np.array_split(members, 1 + members.size * self.X[0].nbytes // room(device)):
-            found = []
-            for own in np.array_split(queries, 1 + queries.size // some.size):
-                rows = sys.modules["torch"].from_numpy(np.concatenate([self.X[own], self.X[some]])).to(device)
-                places = np.arange(own.size), np.arange(own.size, len(rows))
-                near, least = map(host, TorchData(rows).candidates(*places, min(m, some.size)))
-                found.append((np.concatenate([own, some])[near], least))
-            near, least = (np.concatenate(parts) for parts in zip(*found, strict=True))
-            cols.append(near)
-            beyond.append(least)
-        return np.concatenate(cols, axis=1), np.min(beyond, axis=0)
-
-
-def first_device() -> Any:
-    """Where ``search="torch"`` searches: the first GPU, or the CPU where there is none."""
-    torch = require("torch", "gpu")
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def class_totals(block: Any, places: Any, size: int) -> Any:
+    """The sums of the rows of each class. Of few classes one product gives them, whatever the order of threads."""
+    if size <= FEW_CLASSES:
+        return block.new_zeros((len(block), size)).scatter_(1, places[:, None], 1.0).T @ block
+    return block.new_zeros((size, block.shape[1])).index_add_(0, places, block)
 
 
 def room(device: Any) -> int:
     """How many bytes of rows may be on the device at the same time."""
-    return (
-        sys.maxsize if device.type == "cpu" else int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
-    )
+    if device.type == "cpu":
+        return sys.maxsize
+    return int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
 
 
 def on_first_device(data: Any, request: Request) -> Data:
@@ -572,10 +597,12 @@ def on_first_device(data: Any, request: Request) -> Data:
         raise ValueError(f'search="torch" compares dense rows, and X {what}; leave search out')
     if isinstance(data, TorchData):
         return data
-    device = first_device()
-    if data.X.nbytes > room(device):
-        return SearchedInParts(data.X, data.y)
-    return TorchData(torch.from_numpy(np.ascontiguousarray(data.X)).to(device), data.y)
+    device, rows = torch.device("cuda" if torch.cuda.is_available() else "cpu"), np.ascontiguousarray(data.X)
+    if rows.nbytes <= room(device):
+        return TorchData(torch.from_numpy(rows).to(device), data.y)
+    found = TorchData(torch.from_numpy(rows), data.y)
+    found.searched_on = device
+    return found
 
 
 class DeviceMatrix:
@@ -594,6 +621,7 @@ class DeviceMatrix:
     def __init__(self, n: int, first: Any, second: Any, weights: Any):
         self.n, self.first, self.second, self.weights = n, first, second, weights
         self.shape, self.nnz = (n, n), 2 * len(weights)
+        self.diagonal = partial(np.zeros, n)
         self._sums: np.ndarray | None = None
 
     def __neg__(self) -> DeviceMatrix:
@@ -621,9 +649,6 @@ class DeviceMatrix:
             counts = torch.bincount(rows, minlength=self.n)
             self._sums = host(torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0))
         return self._sums
-
-    def diagonal(self) -> np.ndarray:
-        return np.zeros(self.n)
 
     def count_nonzero(self) -> int:
         return 2 * int(self.weights.count_nonzero())

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from ._extras import require
-from .neighbors import SPARE
 
 try:
     import triton
@@ -113,9 +112,9 @@ class Screen:
         squares[~fits], e[~fits] = self.torch.inf, 0
         return Y, squares, e, fits
 
-    def candidates(self, Q: Any, m: int) -> tuple[Any, Any]:
-        """Places of rows near each query, -1 for none, and a distance that all other rows exceed."""
-        torch, k = self.torch, max(1, m - 1 - SPARE)
+    def candidates(self, Q: Any, m: int, k: int) -> tuple[Any, Any]:
+        """Places of m rows near each query, -1 for none, of which k will be chosen; and a distance that all others exceed."""
+        torch = self.torch
         self.narrow(self.widest)
         if len(Q) > 8 * TRIED_QUERIES:
             some = Q[:: len(Q) // TRIED_QUERIES]

@@ -123,7 +123,7 @@ def _can_have_copies(data: Any, request: Request) -> bool:
     """Whether rows in memory are searched for among themselves, by distances that are 0 between equal rows."""
     plain = not request.metric_params and is_named(request.metric, "euclidean", "l2", "cosine") and data.has_features
     whole = request.queries is None and request.among != "other_class"
-    return plain and whole and (isinstance(data.X, np.ndarray) or sparse.issparse(data.X))
+    return plain and whole and not data.is_on_device
 
 
 def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
@@ -206,13 +206,13 @@ def equal_rows(data: Any, rows: np.ndarray) -> np.ndarray | None:
 
     Equal rows have the same product with a random vector, and other rows hardly ever have.
     """
-    random = np.random.RandomState(0).standard_normal(data.d)
-    products = data.X @ random if sparse.issparse(data.X) else np.einsum("ij,j->i", data.X, random, dtype=np.float64)
+    X, random = data.X, np.random.RandomState(0).standard_normal(data.d)
+    products = X @ random if sparse.issparse(X) else np.einsum("ij,j->i", X, random, dtype=np.float64)
     order = np.argsort(products[rows], kind="stable")
     keys = products[rows[order]]
     starts = np.append(True, keys[1:] != keys[:-1])
     again = np.flatnonzero(~starts)
-    starts[again] = data.distances(rows[order[again]], rows[order[again - 1]][:, None])[:, 0] > 0
+    starts[again] = data.distances(rows[order[again]], rows[order[again - 1], None])[:, 0] > 0
     groups = np.empty(rows.size, np.intp)
     groups[order] = np.cumsum(starts) - 1
     return None if starts.all() else groups

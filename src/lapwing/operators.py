@@ -206,7 +206,7 @@ class Structured:
         alone = int((counts[often] - 1)[~joined].sum())
         if any(not sparse.issparse(U) and U.all(axis=0).any() for U in factors):
             return 1 + alone
-        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr()
+        top = sparse.csr_array((self.n, self.n)) if S is None else S.tocsr()
         graph = sparse.hstack([top, *factors], format="csr")
         graph.eliminate_zeros()  # a stored zero is not an edge
         graph.resize(graph.shape[1], graph.shape[1])

@@ -58,7 +58,7 @@ class Summary(Data):
         scatter, scales = self.scatter, np.outer(scale, scale)
         X, y, w = self.X / scale, self.y, self.weights
         divided = Summary(X, y, w, lambda weights: scatter(weights) / scales, self.dtype, self.filled)
-        divided.given, divided.is_divided = self.given, True
+        divided.given, divided.device, divided.is_divided = self.given, self.device, True
         return divided
 
     @cached_property

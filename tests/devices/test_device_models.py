@@ -33,7 +33,7 @@ from lapwing import (
     RobustGLPCA,
     TangentialMaps,
 )
-from lapwing.graphs import KNN, Repulsion, SameClass
+from lapwing.graphs import KNN, OtherClass, Repulsion, SameClass
 
 torch = pytest.importorskip("torch")
 DIGITS, LABELS = (part[:700] for part in load_digits(return_X_y=True))
@@ -110,6 +110,20 @@ def test_other_maps_are_those_of_the_cpu(model, there):
     for key, value in attributes.items():
         assert torch.is_tensor(getattr(model, key)), key
         assert found[key].dtype == value.dtype, key
+
+
+@pytest.mark.parametrize("kind", ["tensor", "whole numbers", "words"])
+@pytest.mark.parametrize("graph", [SameClass(), SameClass(balance=True), SameClass() - 0.1 * OtherClass()])
+def test_class_graphs_read_sums_over_classes_alone(graph, kind, there, monkeypatch):
+    """Rows of a class are summed up where they are; unknown labels and rows far from the origin included."""
+    X, y = 1e3 + DIGITS, np.where(np.arange(len(LABELS)) % 5, LABELS, -1)
+    expected = LPP(4, graph=graph).fit(X, y)
+    monkeypatch.setattr("lapwing.device.TorchData.form", None)
+    labels = {"tensor": there(y), "whole numbers": y, "words": y.astype(str)}[kind]
+    found = lapwing.to_numpy(LPP(4, graph=graph).fit(there(X), labels))
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-9 * np.abs(expected.components_).max())
+    np.testing.assert_allclose(found.mean_, expected.mean_, rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", NOT_THERE, ids=name)

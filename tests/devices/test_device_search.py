@@ -128,7 +128,7 @@ from lapwing import device_search
 device_search.GROUP_ROWS = ((1 << 60, 2),)
 for d, order in ((20, "C"), (16, "F"), (300, "C"), (320, "F")):
     X = torch.from_numpy(np.array(np.random.RandomState(0).randn(30, d), dtype=np.float32, order=order))
-    plain, fused = (device_search.Screen(X, fused=fused).candidates(X, 5) for fused in (False, True))
+    plain, fused = (device_search.Screen(X, fused=fused).candidates(X, 5, 1) for fused in (False, True))
     assert (plain[0][:, :4].sort().values == fused[0][:, :4].sort().values).all(), (d, order)
     squares = X.new_empty(plain[0].shape, dtype=torch.float64)
     device_search.differences(X, torch.arange(30), plain[0].clamp(min=0), squares)

@@ -26,7 +26,7 @@ from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import CertificateWarning, RankError
-from ..summary import ClassSums
+from ..summary import ClassSums, Summary
 from .in_blocks import in_blocks
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
@@ -111,6 +111,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         try:
             if weights.get("sample_weight") is not None and (why := self._why_unweighted()):
                 raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+            if hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray) and not self._takes_tensors:
+                raise TypeError(
+                    f"{self!r} takes NumPy arrays, and X is an array of {type(X).__module__.partition('.')[0]}; "
+                    f"{self._why_not_on_devices} Pass X.cpu().numpy() or the like"
+                )
             data = self._data(X, y, in_blocks=self._takes_blocks, **weights)
             return self._fit(data if data.is_ready else in_blocks(self, data))
         except BaseException:
@@ -155,6 +160,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     ) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
         """The problem, and what was decided on the way to it."""
         graphs = graphs or self._graphs(data)
+        summable = data.class_sums is not None and self._takes_sums and not data.is_wide
+        if summable and not graphs.requests and not rows_counted(graphs):
+            data = self._summed(data, graphs)
         data = self._without(data, graphs) if graphs.beside else data
         chosen = auto.settings(self, graphs, data)
         scale = auto.units(self, graphs, chosen, data)
@@ -177,6 +185,14 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
         return auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
+
+    def _summed(self, data: Data, graphs: auto.GraphFacts) -> Summary:
+        """One row per class, for graphs that tell no rows of a class apart."""
+        labelled = any(graph.reads_labels for graph in (graphs.graph, graphs.penalty) if graph is not None)
+        means, classes, counts, scatter = data.class_sums(labelled)
+        summary = Summary(means, classes, counts, scatter, data.dtype)
+        summary.given, summary.device = data.given, data.device
+        return summary
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         """The rows without the columns that only graphs read."""
@@ -309,13 +325,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             graphs = self._graphs(Data(np.zeros((2, 1))))
         except (ValueError, NotImplementedError) as error:
             return str(error)
-        for graph in [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]:
-            for _, leaf in graph.signed():
-                if leaf.reads_features or leaf.reads_targets or leaf.indexes_rows or leaf.requests():
-                    return (
-                        f"{type(leaf).__name__} counts rows: rows that are repeated are each other's neighbours, so that no "
-                        'weight equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
-                    )
+        for leaf in rows_counted(graphs):
+            return (
+                f"{type(leaf).__name__} counts rows: rows that are repeated are each other's neighbours, so that no "
+                'weight equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
+            )
         return None
 
     @property
@@ -340,12 +354,20 @@ def takes_tensors(method: Callable) -> Callable:
 
     @wraps(method)
     def call(self: Any, X: Any, *more: Any, **named: Any) -> Any:
-        if is_foreign(X) or any(map(is_foreign, vars(self).values())):
+        if is_foreign(X, *vars(self).values()):
             check_is_fitted(self)
             return import_module("..device", __package__).computed_on_host(method, self, X, *more, **named)
         return method(self, X, *more, **named)
 
     return call
+
+
+def rows_counted(graphs: auto.GraphFacts) -> list[Graph]:
+    """The graphs that tell rows of a class apart, so that sums over classes are not enough for them."""
+    signed = [*graphs.graph.signed(), *(() if graphs.penalty is None else graphs.penalty.signed())]
+    return [
+        leaf for _, leaf in signed if leaf.reads_features or leaf.reads_targets or leaf.indexes_rows or leaf.requests()
+    ]
 
 
 def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: bool = False) -> Graph:

@@ -22,7 +22,7 @@ from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import Structured
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, certify, fix_signs, solve
-from .base import Reducer
+from .base import Reducer, takes_tensors
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -158,8 +158,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """
         check_is_fitted(self)
         data = validated(self, X, fitting=False)
-        if data.is_foreign:
-            return data.computed_on_host(FreeReducer.transform, self, links)  # type: ignore[attr-defined]
+        if data.device is not None:
+            return takes_tensors(FreeReducer.transform)(self, X, links)
         X = data.X
         if sparse.issparse(X) != sparse.issparse(self.X_fit_):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
