@@ -237,7 +237,8 @@ def test_identifiers_stay_as_written(text):
     ("types", "expected"),
     [
         ([pa.float32()], np.float32),
-        ([pa.float16(), pa.uint8(), pa.int16(), pa.bool_()], np.float32),
+        ([pa.float16(), pa.float32()], np.float32),
+        ([pa.float32(), pa.bool_()], np.float64),
         ([pa.float32(), pa.float64()], np.float64),
         ([pa.float32(), pa.int32()], np.float64),
         ([pa.decimal128(25, 2)], np.float64),

@@ -297,8 +297,8 @@ def transform(
     projector = _projector(estimator, coordinates, output)
     given = {name: value for name, value in options.items() if name != "prepare"}
     taken = Taken(estimator)
-    how = {"mixed": taken.is_mixed, "categories": taken.categories, "features": taken.names}
-    tables = batches(data, **given, **how, n_features=estimator.n_features_in_)
+    given |= {"mixed": taken.is_mixed, "categories": taken.categories, "features": taken.names}
+    tables = batches(data, **given, n_features=estimator.n_features_in_)
     plain = output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
     notes = Notes(estimator, taken, data)

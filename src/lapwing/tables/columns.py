@@ -10,18 +10,19 @@ import sys
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from .._extras import require
-from .cells import MISSING, is_like_a_number, number, values_of
+from .cells import MISSING, cells_of, is_like_a_number, number, values_of
 from .files import check_file, check_memory, limit, readable
-from .preparation import listed
-from .table import Roles, Table, Wanted, batch_rows, float_type, missing_values, roles_of
+from .preparation import listed, number_column, stacked, typed_values
+from .table import Roles, Table, Wanted, batch_rows, roles_of
 
 HEAD = 2**20  # the layout of CSV is read from this many bytes, or from more where lines are long
 HEAD_LINES = 100  # the layout is read from at most this many lines
@@ -30,7 +31,6 @@ LONGEST_LINE = 2**30  # the most bytes that a line may have, since Arrow takes a
 LINE_TIMES = 64  # bytes of memory per byte of the first lines, while their cells are looked at
 COLUMN_BYTES = 14_000  # bytes of memory that Arrow takes per column
 DELIMITERS = ",\t;| "
-PARQUET = "Parquet file"
 NO_HEADER = "the first line has numbers and is taken for data, so that columns are numbered from 0; --header says that it has names"
 
 
@@ -51,29 +51,29 @@ class Layout(NamedTuple):
 
 
 def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
-    """The rows of a CSV file. Features are text where columns may be ``mixed``, and else must be numbers."""
+    """The rows of a CSV file, whose cells are text."""
     csv = arrow(".csv")
     with _source(path) as (source, size):
         layout = _layout(source, path, size, wanted.header)
         _check_header(layout, wanted, path)
         roles = roles_of(layout.names, wanted, path, layout.named)
-        if not wanted.mixed:
-            _check_numeric([name for name in _columns_of_words(layout) if name in roles.features], roles, path)
         problems: list[str] = []
         parse = csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True)
         parse.invalid_row_handler = lambda row: _skipped(row, layout, problems)
         names = None if layout.named else layout.names
-        reading = csv.ReadOptions(
-            column_names=names, block_size=layout.block, use_threads=False, encoding=layout.encoding
-        )
-        row = 0
+        how = {"block_size": layout.block, "use_threads": False, "encoding": layout.encoding}
+        notes = () if layout.named or wanted.header is not None else (NO_HEADER,)
         try:
             with _stream(source, path) as stream:
-                for batch in csv.open_csv(stream, reading, parse, _conversion(layout, roles, wanted)):
-                    yield _table(batch, roles, wanted, np.dtype(np.float64), path, row, layout)
-                    row += batch.num_rows
+                for batch in csv.open_csv(
+                    stream, csv.ReadOptions(column_names=names, **how), parse, _conversion(roles)
+                ):
+                    table = _table(batch, roles, notes)
+                    yield table if layout.named or wanted.mixed else replace(table, feature_names=None)
         except arrow().ArrowInvalid as error:
-            raise ValueError(f"{path}: {problems[0] if problems else _explained(str(error), layout)}") from error
+            long = f"a line is longer than {layout.block:,} bytes; is the last quote of a cell missing?"
+            said = long if "straddl" in str(error) else " ".join(str(error).split())
+            raise ValueError(f"{path}: {problems[0] if problems else said}") from error
 
 
 @contextmanager
@@ -85,7 +85,9 @@ def _source(path: str) -> Iterator[tuple[Any, int]]:
             yield path, os.path.getsize(path)
         return
     with TemporaryFile() as file:
-        for piece in iter(lambda: sys.stdin.buffer.read1(HEAD), b""):  # piece by piece, so that Ctrl-C is noticed
+        for piece in iter(
+            lambda: cast(io.BufferedReader, sys.stdin.buffer).read1(HEAD), b""
+        ):  # piece by piece, so that Ctrl-C is noticed
             file.write(piece)
         yield file, file.tell()
 
@@ -206,41 +208,11 @@ def _check_header(layout: Layout, wanted: Wanted, path: str) -> None:
         )
 
 
-def _columns_of_words(layout: Layout) -> list[str]:
-    """The columns in whose first rows there is something else than numbers."""
-    whole = [row for row in layout.rows if len(row) == len(layout.names)]
-    columns = dict(zip(layout.names, zip(*whole, strict=True), strict=False))
-    return [name for name, cells in columns.items() if not all(_is_number(c) or c.strip() in MISSING for c in cells)]
-
-
-def _check_numeric(words: list[str], roles: Roles, path: str) -> None:
-    """Raise where features are text, and say what to do."""
-    if not words:
-        return
-    if words == roles.features and len(words) == 1:
-        raise ValueError(
-            f"{path}: its only feature, {words[0]!r}, is text; turn documents into numbers first, for instance with "
-            "scikit-learn's TfidfVectorizer, and save them with scipy.sparse.save_npz"
-        )
-    those = "them" if len(words) > 1 else "it"
-    raise ValueError(
-        f"{path}: {listed(words)} {'are' if len(words) > 1 else 'is'} not numeric; name the label (--label) or the identifier "
-        f"(--id), leave {those} out (--drop {','.join(words[:8])}), or encode {those} as numbers"
-    )
-
-
-def _conversion(layout: Layout, roles: Roles, wanted: Wanted) -> Any:
-    commas = layout.delimiter != "," and any(
-        number(cell.strip(), ".") is None and number(cell.strip(), ",") is not None
-        for row in layout.rows
-        for cell in row
-    )
-    convert = arrow(".csv").ConvertOptions(decimal_point="," if commas else ".")
-    convert.include_columns = list(dict.fromkeys([*roles.features, *roles.others]))
-    convert.null_values = sorted(MISSING.union(convert.null_values))
-    kind = arrow().string() if wanted.mixed else arrow().float64()
-    convert.column_types = dict.fromkeys(roles.features, kind) | dict.fromkeys(roles.others, arrow().string())
-    return convert
+def _conversion(roles: Roles) -> Any:
+    """Cells stay text, as they are written."""
+    columns = list(dict.fromkeys([*roles.features, *roles.others]))
+    text = dict.fromkeys(columns, arrow().string())
+    return arrow(".csv").ConvertOptions(include_columns=columns, column_types=text)
 
 
 def _skipped(row: Any, layout: Layout, problems: list[str]) -> str:
@@ -252,49 +224,12 @@ def _skipped(row: Any, layout: Layout, problems: list[str]) -> str:
     return "error"
 
 
-def _explained(message: str, layout: Layout) -> str:
-    """Arrow's message with the name of the column, and with the row as the user counts it."""
-    conversion = re.search(r"column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'", message)
-    if conversion:
-        column, row, value = conversion.groups()
-        return (
-            f"column {layout.names[int(column)]!r}: {value!r} in row {int(row) - layout.named} is not a number, as all before it "
-            "are; correct it, or leave the column out (--drop)"
-        )
-    if "straddl" in message:
-        return f"a line is longer than {layout.block:,} bytes; is the last quote of a cell missing?"
-    return message
-
-
-def _table(
-    batch: Any, roles: Roles, wanted: Wanted, dtype: np.dtype, path: str, row: int, layout: Layout | None = None
-) -> Table:
-    """A batch whose first row is row ``row + 1`` of the file."""
+def _table(batch: Any, roles: Roles, notes: tuple[str, ...] = ()) -> Table:
     y, ids = (None if name is None else _values(batch.column(name)) for name in (roles.label, roles.id))
     aside = {name: _values(batch.column(name)) for name in roles.aside}
-    named = layout is None or layout.named
-    notes = () if named or wanted.header is not None else (NO_HEADER,)
-    if wanted.mixed:
-        X = arrow().Table.from_batches([batch]).select(roles.features)
-        return Table(X, y, ids, roles.features, aside=aside, notes=notes)
-    _check_complete(batch, [*roles.features, *([roles.id] if roles.id else [])], path, row)
-    X = np.empty((batch.num_rows, len(roles.features)), dtype)
-    for j, name in enumerate(roles.features):
-        column = batch.column(name)
-        whole = not column.null_count or arrow(".types").is_floating(column.type)
-        X[:, j] = (column if whole else column.cast(arrow().float64())).to_numpy(zero_copy_only=False)
-    return Table(X, y, ids, roles.features if named else None, aside=aside, notes=notes)
-
-
-def _check_complete(batch: Any, names: list[str], path: str, row: int) -> None:
-    columns = {name: batch.column(name) for name in names}
-    gaps = {
-        name: row + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))) + 1
-        for name, column in columns.items()
-        if column.null_count
-    }
-    if gaps:
-        raise ValueError(missing_values(path, gaps))
+    places = {name: j for j, name in enumerate(batch.schema.names)}  # Arrow is slow at looking up one of many names
+    X = arrow().Table.from_batches([batch]).select([places[name] for name in roles.features])
+    return Table(X, y, ids, roles.features, aside=aside, notes=notes)
 
 
 def _values(column: Any) -> np.ndarray:
@@ -303,20 +238,43 @@ def _values(column: Any) -> np.ndarray:
     return values_of(column)
 
 
-def plain_numbers(table: Any, categories: Collection[str]) -> Any:
+def plain_numbers(table: Any, categories: Collection[str] = ()) -> Any:
     """A table of text with the columns as numbers whose cells all are plain numbers or gaps; the others stay as they are."""
     pa, compute = arrow(), arrow(".compute")
     marks = pa.array(sorted(MISSING))
-    for j, name in enumerate(table.column_names):
-        if name in categories or not pa.types.is_string(table.schema.types[j]):
-            continue
-        text = compute.utf8_trim_whitespace(table.column(j))
+    columns = table.columns
+    for j, (name, column) in enumerate(zip(table.column_names, columns, strict=True)):
+        if name not in categories and pa.types.is_string(column.type):
+            text = compute.utf8_trim_whitespace(column)
+            with suppress(pa.ArrowInvalid):
+                columns[j] = compute.if_else(compute.is_in(text, marks), None, text).cast(pa.float64())
+    return pa.table(columns, names=table.column_names)
+
+
+def as_numbers(table: Table, path: str, row: int) -> Table:
+    """The table with the columns of X as one array. Columns that hold no numbers raise; ``row`` rows of the file come before it."""
+    cells, columns, words = {}, {}, {}
+    for name, column in zip(table.X.column_names, plain_numbers(table.X).columns, strict=True):
         try:
-            numbers = compute.if_else(compute.is_in(text, marks), None, text).cast(pa.float64())
-        except pa.ArrowInvalid:
-            continue
-        table = table.set_column(j, name, numbers)
-    return table
+            cells[name] = cells_of(column)
+            columns[name] = typed_values(cells[name], number_column(None), name)
+        except (TypeError, ValueError) as error:
+            words[name] = str(error)
+    if words and row:
+        said = re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + row}", next(iter(words.values())))
+        raise ValueError(f"{path}: {said}, or leave the column out (--drop)")
+    if words and words.keys() == columns.keys() | words.keys() and len(words) == 1:
+        raise ValueError(
+            f"{path}: its only feature, {next(iter(words))!r}, is text; turn documents into numbers first, for instance with "
+            "scikit-learn's TfidfVectorizer, and save them with scipy.sparse.save_npz"
+        )
+    if words:
+        names, those = list(words), "them" if len(words) > 1 else "it"
+        raise ValueError(
+            f"{path}: {listed(names)} {'are' if len(words) > 1 else 'is'} not numeric; name the label (--label) or the "
+            f"identifier (--id), leave {those} out (--drop {','.join(names[:8])}), or encode {those} as numbers"
+        )
+    return replace(table, X=stacked(list(columns.values())))
 
 
 # Parquet
@@ -325,16 +283,19 @@ def plain_numbers(table: Any, categories: Collection[str]) -> Any:
 def read_parquet(path: str, wanted: Wanted) -> Iterator[Table]:
     check_file(path)
     # A row group may be the whole file, so it is read in pieces, and not ahead.
-    with open(path, "rb") as stream, readable(path, PARQUET):
+    with open(path, "rb") as stream, readable(path, "Parquet file"):
         file = _parquet(path, stream)
         types = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
         roles = roles_of(file.schema_arrow.names, wanted, path)
-        _check_types(types, roles, wanted, path)
-        dtype = float_type(_numpy_type(types[name]) for name in roles.features if _is_numeric(types[name]))
-        columns, row = list(dict.fromkeys([*roles.features, *roles.others])), 0
+        looked_at = roles.others if wanted.mixed else [*roles.features, *roles.others]
+        if nested := [name for name in looked_at if arrow(".types").is_nested(types[name])]:
+            raise ValueError(
+                f"{path}: {listed(nested)} {'hold' if len(nested) > 1 else 'holds'} lists or records; give every entry a column "
+                f"of its own, or leave out what is no feature (--drop {','.join(nested[:8])})"
+            )
+        columns = list(dict.fromkeys([*roles.features, *roles.others]))
         for batch in file.iter_batches(batch_rows(len(roles.features)), columns=columns, use_threads=False):
-            yield _table(batch, roles, wanted, dtype, path, row)
-            row += batch.num_rows
+            yield _table(batch, roles)
 
 
 def _parquet(path: str, stream: Any) -> Any:
@@ -351,27 +312,3 @@ def _parquet(path: str, stream: Any) -> Any:
     text = [field.name for field in metadata.schema.to_arrow_schema() if any(test(field.type) for test in is_text)]
     stream.seek(0)
     return parquet.ParquetFile(stream, metadata=metadata, pre_buffer=False, buffer_size=2**20, read_dictionary=text)
-
-
-def _check_types(types: dict[str, Any], roles: Roles, wanted: Wanted, path: str) -> None:
-    """Raise where columns hold lists, or features that must be numbers are none."""
-    looked_at = roles.others if wanted.mixed else [*roles.features, *roles.others]
-    nested = [name for name in looked_at if arrow(".types").is_nested(types[name])]
-    if nested:
-        raise ValueError(
-            f"{path}: {listed(nested)} {'hold' if len(nested) > 1 else 'holds'} lists or records; give every entry a column of "
-            f"its own, or leave out what is no feature (--drop {','.join(nested[:8])})"
-        )
-    if not wanted.mixed:
-        _check_numeric([name for name in roles.features if not _is_numeric(types[name])], roles, path)
-
-
-def _is_numeric(kind: Any) -> bool:
-    types = arrow(".types")
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_null, types.is_decimal)
-    return any(test(kind) for test in tests)
-
-
-def _numpy_type(kind: Any) -> Any:
-    types = arrow(".types")
-    return np.float64 if types.is_decimal(kind) or types.is_null(kind) else kind.to_pandas_dtype()

@@ -57,7 +57,8 @@ def too_large(path: str | os.PathLike, size: int, what: str) -> ValueError:
     """The error for a file that needs more memory than its size allows."""
     return ValueError(
         f"{path}: {what}, and the limit for this file is {limit(size) / 2**20:,.0f} MiB: {TIMES} times its size, or "
-        "scikit-learn's working_memory where that is more; if the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, in MiB)"
+        "scikit-learn's working_memory where that is more; if the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, "
+        "in MiB)"
     )
 
 

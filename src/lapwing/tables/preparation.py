@@ -80,8 +80,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     ----------
     columns_ : dict of str to dict
         For each column that is used its ``kind``, which is ``"number"``, ``"date"`` or ``"category"``; how it is ``written``: a
-        decimal sign, ``"yes/no"``, a format of dates, or None where cells were no text; the ``unit`` of numbers; and the ``known``
-        categories.
+        decimal sign, ``"yes/no"``, a format of dates, or None where cells were no text; the ``unit`` of numbers; and the
+        ``known`` categories.
     left_out_ : dict of str to str
         For each column that is not used the reason.
     n_gaps_ : int
@@ -168,9 +168,10 @@ class Preparation(TransformerMixin, BaseEstimator):
             {name: column for name, column in self.columns_.items() if name not in self.categories}, used, counts
         )
         self.n_features_in_ = len(self.columns_) if named else len(given)
-        vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if named:
             self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
         return self
 
     def _check_parameters(self) -> None:
@@ -305,7 +306,10 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 def _columns(X: Any) -> tuple[dict[str, Any], bool]:
     """The columns by name, and whether the names are theirs or numbers that stand for their places."""
-    keys = list(X) if isinstance(X, Mapping) else list(getattr(X, "column_names", getattr(X, "columns", ())))
+    if hasattr(X, "column_names"):  # a table of pyarrow, which is slow at looking up one of many names
+        keys, columns = X.column_names, X.columns
+    else:
+        keys, columns = list(X if isinstance(X, Mapping) else getattr(X, "columns", ())), None
     if not keys:
         X = X if hasattr(X, "dtype") else np.array(X, dtype=object)
         if getattr(X, "ndim", 0) != 2 or not isinstance(X, np.ndarray):
@@ -316,7 +320,7 @@ def _columns(X: Any) -> tuple[dict[str, Any], bool]:
     names = [str(key) for key in keys]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{listed(twice)} more than once; give columns different names")
-    return {name: X[key] for name, key in zip(names, keys, strict=True)}, True
+    return dict(zip(names, columns or (X[key] for key in keys), strict=True)), True
 
 
 def _in_words(column: dict[str, Any]) -> str:

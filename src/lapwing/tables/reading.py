@@ -13,7 +13,7 @@ from scipy import sparse
 
 from .._validation import check_count
 from .cells import days, format_of, parsed
-from .columns import plain_numbers, read_csv, read_parquet
+from .columns import as_numbers, plain_numbers, read_csv, read_parquet
 from .files import check_memory, limit
 from .images import image_files, read_images
 from .matrices import read_matrix_market, read_npy, read_npz, read_svmlight
@@ -176,13 +176,15 @@ def batches(
         yield replace(table, X=plain_numbers(table.X, categories)) if table.is_mixed else table
 
 
-def _batches(path: str, labels: bool = True, **options: Any) -> Iterator[Table]:
+def _batches(path: str, *, labels: Any = True, **options: Any) -> Iterator[Table]:
     """The rows as the readers give them: columns of CSV that may be mixed are text."""
     lists = {name: tuple(options[name]) for name in ("drop", "features", "aside") if options.get(name) is not None}
     wanted, row = Wanted(**{**options, **lists}), 0
     if wanted.aside and not has_columns(path):
         raise ValueError(f"{path}: aside={list(wanted.aside)!r}: columns have no names; use CSV or Parquet")
     for table in _reader(path)(path, wanted):
+        if table.is_mixed and not wanted.mixed:
+            table = as_numbers(table, path, row)
         gaps = wanted.mixed and isinstance(table.X, np.ndarray) and table.image_shape is None
         check_finite(table, path, row, gaps)
         row += len(table)

@@ -188,8 +188,8 @@ def prepare(
     refused = {"category": one_hot, "date": dates, "gap": impute is not False}
     refuse = [what for what, taken in refused.items() if not taken]
     preparation = Preparation(categories=categories, missing=missing, refuse=refuse)
-    named = table.feature_names is not None
-    rows = dict(zip(table.feature_names, table.X.T, strict=True)) if named and not table.is_mixed else table.X
+    names, named = table.feature_names or [], table.feature_names is not None
+    rows = dict(zip(names, table.X.T, strict=True)) if named and not table.is_mixed else table.X
     X = preparation.fit(rows).transform(rows)
     after, done = _steps(preparation, X, impute, standardize, named)
     fitted = Pipeline(after).fit(X) if after else None
@@ -219,7 +219,7 @@ def _steps(
     preparation: Preparation, X: np.ndarray, impute: bool | None, standardize: str, named: bool
 ) -> tuple[list[tuple[str, Any]], list[str]]:
     """The steps after the preparation, and what they and it do, in words."""
-    places = {kind: [] for kind in ("number", "date", "category")}
+    places: dict[str, list[int]] = {kind: [] for kind in ("number", "date", "category")}
     for j, column in enumerate(preparation.columns_.values()):
         places[column["kind"]].append(j)
     mixed = bool(places["date"] or places["category"])
@@ -317,8 +317,8 @@ def text_columns(model: Any) -> dict[int, list[str] | None]:
         words = {name: column for name, column in step.columns_.items() if column["kind"] != "number"}
         return {names.index(name): column.get("known") for name, column in words.items()}
     if isinstance(step, OneHotEncoder):
-        words = [[value for value in values if isinstance(value, str)] for values in step.categories_]
-        return {j: values for j, values in enumerate(words) if values}
+        known = [[value for value in values if isinstance(value, str)] for values in step.categories_]
+        return {j: values for j, values in enumerate(known) if values}
     return {}
 
 

@@ -31,7 +31,7 @@ class Table:
     Attributes
     ----------
     X : ndarray, CSR array or pyarrow.Table of shape (n_rows, n_features)
-        The features, in float32 where that holds every column exactly, else in float64. Read as ``mixed``, CSV and Parquet give a
+        The features, in float32 where the file has them so, else in float64. Read as ``mixed``, CSV and Parquet give a
         table of pyarrow, whose columns are as the file has them; :class:`Preparation` turns them into numbers.
     y : ndarray of shape (n_rows,) or None
         The labels; -1 where they are unknown.
@@ -182,14 +182,10 @@ def check_finite(table: Table, path: str, row: int, gaps: bool) -> None:
     first = np.flatnonzero(np.isinf(X.data) if gaps else ~np.isfinite(X.data))[0]
     name = str(X.col[first]) if table.feature_names is None else table.feature_names[X.col[first]]
     what = "infinite" if np.isinf(X.data[first]) else "missing"
-    raise ValueError(missing_values(path, {name: row + int(X.row[first]) + 1}, what))
-
-
-def missing_values(path: str, first: dict[str, int], what: str = "missing") -> str:
-    """A message about columns with gaps, with the row of the first gap of each."""
-    where = ", ".join(f"column {name!r}: a value is {what} (the first in row {row})" for name, row in first.items())
-    those = "columns" if len(first) > 1 else "column"
-    return f"{path}: {where}; fill in or remove such rows, or leave the {those} out (--drop {','.join(first)})"
+    raise ValueError(
+        f"{path}: column {name!r}: a value is {what} (the first in row {row + int(X.row[first]) + 1}); fill in or remove such "
+        f"rows, or leave the column out (--drop {name})"
+    )
 
 
 def joined(tables: list[Table]) -> Table:
