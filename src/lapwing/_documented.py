@@ -16,6 +16,7 @@ paragraph of a description says what holds for every method, and the paragraphs 
 from __future__ import annotations
 
 import re
+from functools import partial
 from importlib.metadata import PackageNotFoundError, metadata
 from inspect import cleandoc
 from textwrap import dedent, indent
@@ -36,9 +37,7 @@ class Documented:
         CLASSES.setdefault(cls.__name__, cls)
         for waiting in (cls, *WAITING.pop(cls.__name__, ())):
             if text := vars(waiting).get("__doc__"):  # there is no text under ``python -OO``
-                waiting.__doc__ = SECTION.sub(
-                    lambda section, owner=waiting: _section(*section.groups(), owner), cleandoc(text)
-                )
+                waiting.__doc__ = SECTION.sub(partial(_section, waiting), cleandoc(text))
 
 
 def entries(text: str, section: str) -> dict[str, tuple[str, str]]:
@@ -51,11 +50,12 @@ def entries(text: str, section: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _section(title: str, body: str, owner: type) -> str:
-    return f"{title}\n----------\n" + "".join(_entry(*entry, title, owner) for entry in ENTRY.findall(body))
+def _section(owner: type, section: re.Match[str]) -> str:
+    title, body = section.groups()
+    return f"{title}\n----------\n" + "".join(_entry(owner, title, *entry) for entry in ENTRY.findall(body))
 
 
-def _entry(head: str, description: str, title: str, owner: type) -> str:
+def _entry(owner: type, title: str, head: str, description: str) -> str:
     """An entry, or the several that it stands for where it names more than one parameter."""
     names, _, kind = head.partition(" : ")
     reference = REFERENCE.match(own := dedent(description).strip())
