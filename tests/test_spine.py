@@ -4,6 +4,7 @@ A *named* function is one that is no lambda and no comprehension; a *part* is a 
 """
 
 import ast
+import subprocess
 import sys
 import warnings
 from collections import Counter
@@ -131,6 +132,12 @@ def test_public_methods(name):
     (base,) = (node for node in CLASSES if node.name == name)
     found = [part.name for part in base.body if isinstance(part, ast.FunctionDef) and not part.name.startswith("_")]
     assert len(found) <= VERBS[name], found
+
+
+def test_modules_of_an_import():
+    code = "import sys; from lapwing import LPP; print(sum(name.split('.')[0] == 'lapwing' for name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 50
 
 
 def test_kinds_of_rows():

@@ -37,21 +37,22 @@ _PARTS = (
     "clustering",
     "comparison",
     "data",
-    "device",
     "graphs",
     "inspection",
-    "methods",
     "metrics",
-    "persistence",
     "plots",
+    "problem",
+    "reducers",
     "report",
     "selection",
     "tables",
+    "testing",
 )
+_INTERNAL_PARTS = ("device", "methods", "persistence")  # users import what is in them from lapwing
 
 
-def _methods() -> dict[str, Any]:
-    return import_module(".methods", __name__).METHODS
+def _methods() -> list[str]:
+    return import_module(".methods", __name__).__all__
 
 
 def __getattr__(name: str) -> Any:
@@ -60,18 +61,18 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(".persistence", __name__), name)
     if name in _ELSEWHERE:
         return getattr(import_module(f".{_ELSEWHERE[name]}", __name__), name)
-    if name in _PARTS:
+    if name in _PARTS or name in _INTERNAL_PARTS:
         return import_module(f".{name}", __name__)
     if name == "__version__":
         from importlib.metadata import version
 
         return version("lapwing")
     if name == "__all__":
-        return list(_methods())
+        return _methods()
     if not name.startswith("_") and name in _methods():
-        return _methods()[name]
+        return getattr(import_module(".methods", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_methods(), *_FILES, *_PARTS, *_ELSEWHERE, "__version__"]
+    return [*_methods(), *_FILES, *_PARTS, *_ELSEWHERE, "__all__", "__doc__", "__file__", "__path__", "__version__"]

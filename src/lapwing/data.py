@@ -208,6 +208,8 @@ class Data:
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
     is_ready = True  # whether sums over the rows can be asked for, which rows in blocks need to know their graphs for
+    # Where rows are not in memory, a method that makes their pass: once per fit, with all that graphs will ask of `nearest`.
+    with_neighbors: Any = None
     in_blocks = False  # whether rows are not in memory, so that default graphs search for a sample of them
     given: Any = None  # X as the user passed it
     device: Any = None  # where results go: the library and the device that X came from; None is NumPy's
@@ -406,13 +408,6 @@ class Data:
         )
 
     # ---- neighbours
-
-    def with_neighbors(self, requests: list[Request]) -> Data:
-        """Called once per fit, with all that graphs will ask of :meth:`nearest`.
-
-        Rows that are not in memory make their pass here.
-        """
-        return self
 
     def nearest(self, request: Request, on_device: bool = False) -> Edges:
         """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once.

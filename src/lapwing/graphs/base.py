@@ -84,6 +84,11 @@ class Graph(Documented):
     _unnamed = 1  # parameters that print without their names
     _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
 
+    def __dir__(self) -> list[str]:
+        """What users call. What else is public here is for those who write graphs."""
+        for_authors = {name for name in vars(Graph) if name[0] != "_"} - {"build", "get_params", "set_params"}
+        return [name for name in super().__dir__() if name not in for_authors]
+
     def build(self, X: Any, y: Any = None) -> list[Term]:
         """The graph on the rows of X, as signed terms ``(coefficient, laplacian, degrees)``.
 

@@ -1,20 +1,28 @@
-"""The named methods, each of which says what its problem is, and the list that every table of methods is read from."""
+"""The named methods, each of which says what its problem is, and the list that every table of methods is read from.
 
-from typing import Any
+A file is imported when one of its methods is first asked for. Those of LPP and of LaplacianEigenmaps come first: the other
+docstrings refer to their parameters.
+"""
 
-from .._public import public
-from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
-from .documents import LPI
-from .kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
-from .local import LPCA, TangentialMaps
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .locality import LPP, OLPP
-from .neighborhood import NPE, ONPP
-from .regression import SpectralRegression
-from .representation import GLPCA, L21PCA, RobustGLPCA
-from .scores import FisherScore, LaplacianScore
 from .spectral import DiffusionMaps, LaplacianEigenmaps
-from .tensor import TSA
-from .variance import MULTISPATI, ContrastivePCA, GraphPCA
+
+if TYPE_CHECKING:
+    from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
+    from .documents import LPI
+    from .kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
+    from .local import LPCA, TangentialMaps
+    from .neighborhood import NPE, ONPP
+    from .regression import SpectralRegression
+    from .representation import GLPCA, L21PCA, RobustGLPCA
+    from .scores import FisherScore, LaplacianScore
+    from .tensor import TSA
+    from .variance import MULTISPATI, ContrastivePCA, GraphPCA
+
+    METHODS: dict[str, Any]  #: The classes by name, in the order of the tables.
 
 __all__ = [  # noqa: RUF022 (in the order of the tables)
     "LPP",
@@ -47,5 +55,29 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
     "LaplacianScore",
     "FisherScore",
 ]
-METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}  #: The classes by name.
-public(__name__.partition(".")[0], __all__, globals())
+_FILES = {
+    "discriminant": ("DNE", "LFDA", "LPDP", "LSDA", "MFA", "MMC"),
+    "documents": ("LPI",),
+    "kernel": ("KernelLDA", "KernelLFDA", "KernelLPP", "KernelNPE"),
+    "local": ("LPCA", "TangentialMaps"),
+    "neighborhood": ("NPE", "ONPP"),
+    "regression": ("SpectralRegression",),
+    "representation": ("GLPCA", "L21PCA", "RobustGLPCA"),
+    "scores": ("FisherScore", "LaplacianScore"),
+    "tensor": ("TSA",),
+    "variance": ("MULTISPATI", "ContrastivePCA", "GraphPCA"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "METHODS":
+        globals()[name] = {method: getattr(import_module(__name__), method) for method in __all__}
+        return globals()[name]
+    for file, names in _FILES.items():
+        if name in names:
+            return getattr(import_module(f".{file}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "METHODS"]

@@ -35,6 +35,11 @@ class About(NamedTuple):
     # "unlabelled" (and dense).
     compared_on: tuple[str, ...] = ()
 
+    def __set_name__(self, method: type, name: str) -> None:
+        """Let a method carry the module that users import it from, so that moving its file breaks no model."""
+        if method.__module__.startswith(f"{__package__}."):
+            method.__module__ = __package__.partition(".")[0]
+
 
 def described(method: Any) -> dict[str, str]:
     """The row of a method in a table, as Markdown."""

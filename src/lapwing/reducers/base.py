@@ -28,14 +28,16 @@ from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import CertificateWarning, RankError
 from ..summary import ClassSums, Summary
 from .in_blocks import in_blocks
+from .spelling import OwnSpelling
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/scaling.md).
 MANY_ROWS, SAMPLED_ROWS = 100_000, 20_000
 NAMES = ("supervised", "semi")  # graphs that a user may give by name
+FOR_AUTHORS = ("about", "default_graph", "default_penalty", "n_neighbors")  # of methods, which ``dir`` does not list
 
 
-class Reducer(Documented, TransformerMixin, BaseEstimator):
+class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
     """Base of all estimators, with the only ``fit`` of the library.
 
     A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
@@ -81,6 +83,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
     _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
     _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
+
+    def __init__(self) -> None:
+        """A map has parameters, and stores them."""
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in FOR_AUTHORS]
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
         """Learn the map.
@@ -167,7 +175,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         chosen = auto.settings(self, graphs, data)
         scale = auto.units(self, graphs, chosen, data)
         data = data if scale is None else data.divided(scale)
-        data = data.with_neighbors(graphs.requests)
+        if data.with_neighbors is not None:
+            data = data.with_neighbors(graphs.requests)
         return data, scale, graphs, chosen, self._problem(data, graphs)
 
     def _graphs(self, data: Data) -> auto.GraphFacts:

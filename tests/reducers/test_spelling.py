@@ -1,0 +1,105 @@
+"""Parameters as other libraries spell them are answered with ours, and ``dir`` lists what users call."""
+
+import copy
+import inspect
+import pickle
+import re
+
+import pytest
+from sklearn.base import clone
+
+import lapwing
+from lapwing import LFDA, LPI, LPP, MFA, MMC, NPE, OLPP, LaplacianScore, graphs
+from lapwing.graphs import KNN
+from lapwing.methods import METHODS
+from lapwing.reducers import LinearReducer
+
+ANSWERS = [
+    (LPP, {"n_neighbors": 10}, "LPP has no parameter n_neighbors=; write LPP(graph=10)"),
+    (LPP, {"metric": "cosine"}, "LPP has no parameter metric=; write LPP(graph=KNN(5, metric='cosine'))"),
+    (LPP, {"k": 10, "metric": "cosine"}, "LPP has no parameter k=, metric=; write LPP(graph=KNN(10, metric='cosine'))"),
+    (
+        LPP,
+        {"weights": "binary", "graph": 7},
+        "LPP has no parameter weights=; write LPP(graph=KNN(5, weights='binary'))",
+    ),
+    (LPP, {"weight_mode": "heat", "t": 2}, "LPP has no parameter t=, weight_mode=; write LPP(graph=KNN(5, t=2))"),
+    (LPP, {"n_dims": 3, "k": 4}, "LPP has no parameter k=, n_dims=; write LPP(n_components=3, graph=4)"),
+    (LPP, {"shrinkage": 0.1}, "LPP has no parameter shrinkage=; write LPP(ridge=0.1)"),
+    (LPP, {"affinity": "precomputed"}, "LPP has no parameter affinity=; write LPP(graph=W)"),
+    (LPP, {"affinity": "nearest_neighbors", "k": 3}, "LPP has no parameter affinity=, k=; write LPP(graph=3)"),
+    (OLPP, {"eps": 0.5}, "OLPP has no parameter eps=; write OLPP(graph=Radius(0.5))"),
+    (NPE, {"metric": "cosine"}, "NPE has no parameter metric=; write NPE(graph=Reconstruction(5, metric='cosine'))"),
+    (LPI, {"k": 3, "metric": "euclidean"}, "LPI has no parameter k=, metric=; write LPI(graph=KNN(3, weights='dot'))"),
+    (LFDA, {"k": 3}, "LFDA has no parameter k=; write LFDA(graph=3)"),
+    (LaplacianScore, {"dim": 3}, "LaplacianScore has no parameter dim=; write LaplacianScore(n_features_to_select=3)"),
+    (MMC, {"k": 3, "metric": "cosine"}, "MMC links no neighbours, so it has no k=, metric="),
+]
+
+
+@pytest.mark.parametrize(("method", "given", "answer"), ANSWERS)
+def test_other_spellings_are_answered(method, given, answer):
+    with pytest.raises(TypeError, match=f"^{re.escape(answer)}$"):
+        method(**given)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_estimator_answers(name):
+    method = METHODS[name]
+    expected = rf"write {name}\(graph=10\)$" if "graph" in method().get_params() else f"^{name} links no neighbours"
+    with pytest.raises(TypeError, match=expected):
+        method(n_neighbors=10)
+    if "graph" in method().get_params():
+        assert f"{method(graph=10)!r}" == f"{name}(graph=10)"
+
+
+def test_what_is_unknown_everywhere_is_left_to_python():
+    for method, name in ((LPP, "no_such_parameter"), (OLPP, "shrinkage"), (MFA, "n_component")):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            method(**{name: 3})
+
+
+class Own(LinearReducer):
+    """A method with a parameter that other methods spell otherwise."""
+
+    def __init__(self, n_components=2, *, metric="cosine"):
+        self.n_components = n_components
+        self.metric = metric
+
+
+def test_a_method_of_ones_own_may_have_such_a_parameter():
+    assert clone(Own(3, metric="euclidean")).metric == "euclidean"
+
+
+def test_estimators_are_copied_as_before():
+    model = LPP(3, graph=KNN(4))
+    for other in (clone(model), copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert repr(other) == repr(model)
+    assert "graph" in inspect.signature(OLPP).parameters
+
+
+def shown(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_dir_of_the_package():
+    assert shown(lapwing) == {*METHODS, *lapwing._FILES, *lapwing._ELSEWHERE, *lapwing._PARTS}
+    assert len(dir(lapwing)) == len(set(dir(lapwing)))
+    assert all(hasattr(lapwing, name) for name in dir(lapwing))
+
+
+def test_dir_of_methods():
+    of_sklearn = {"fit_transform", "get_feature_names_out", "get_metadata_routing", "get_params", "set_output"}
+    of_sklearn |= {"set_params", "set_fit_request", "set_partial_fit_request"}
+    own = {"fit", "transform", "inverse_transform", "problem"}
+    assert shown(LPP()) == {*LPP().get_params(), *own, *of_sklearn}
+    assert "partial_fit" in shown(LPP) - shown(LPP())
+    for method in METHODS.values():
+        assert not shown(method()) & {"about", "default_graph", "default_penalty", "n_neighbors"}
+
+
+def test_dir_of_graphs():
+    assert shown(KNN()) == {*KNN().get_params(), "build", "get_params", "set_params"}
+    assert "adjacency" in dir(graphs.Graph)
+    both = KNN() + graphs.SameClass()
+    assert shown(both) == {"left", "right", "scale", "build", "get_params", "set_params"}
