@@ -125,7 +125,9 @@ class FeatureSelector(SelectorMixin, Reducer):
             return super().transform(X)
         chosen = np.flatnonzero(self.support_)
         with verbosity(self.verbose):
-            return validated(self, X, fitting=False, in_blocks=self._takes_blocks).mapped(partial(_columns, chosen), chosen.size)
+            return validated(self, X, fitting=False, in_blocks=self._takes_blocks).mapped(
+                partial(_columns, chosen), chosen.size
+            )
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> Any:
