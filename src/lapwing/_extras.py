@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+import warnings
 from contextvars import ContextVar
+from functools import cache
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
+
+from ._validation import caller_stacklevel
 
 PATIENCE = 2.0  # seconds before anything is shown
 BETWEEN = 0.2  # seconds between two updates
+ASKED = re.compile(r"([\w-]+)(?:\[\w+\])?>=([\d.]+); extra == ")  # as metadata write what an extra asks for
+DISTRIBUTIONS = {"PIL": "pillow", "umap": "umap-learn"}  # of modules with another name
 #: ``verbose=`` of the estimator that is at work. It is set once per call, since progress is shown deep inside of it.
 VERBOSE: ContextVar[bool | None] = ContextVar("verbose", default=None)
 
@@ -27,11 +35,33 @@ def verbosity(verbose: bool | None) -> Iterator[None]:
 
 
 def require(module: str, extra: str) -> Any:
-    """The module, or an error that says how to install it."""
+    """The module, or an error that says how to install it. A version that is older than extras ask for is named."""
+    name, _, _ = module.partition(".")
+    old = too_old(DISTRIBUTIONS.get(name, name))
     try:
-        return import_module(module)
+        found = import_module(module)
     except ImportError as error:
-        raise ImportError(f"this needs {module}: pip install 'lapwing[{extra}]'") from error
+        raise ImportError(f"this needs {old or module}: pip install 'lapwing[{extra}]'") from error
+    if old:
+        warnings.warn(f"this needs {old}: pip install 'lapwing[{extra}]'", UserWarning, stacklevel=caller_stacklevel())
+    return found
+
+
+@cache
+def too_old(name: str) -> str | None:
+    """What extras ask of a distribution and which version there is, where that is older; None where all is well."""
+    try:
+        asked = [found for line in requires(__package__) or () if (found := ASKED.match(line))]
+        least = min((found[2] for found in asked if found[1] == name), key=_numbers, default="0")
+        there = version(name)
+    except PackageNotFoundError:  # it is not installed, or lapwing itself is not
+        return None
+    return f"{name} {least} or later, and version {there} is installed" if _numbers(there) < _numbers(least) else None
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers that a version begins with, by which versions are ordered: 2.10 is later than 2.9.1."""
+    return [int(part) for part in re.match(r"[\d.]*", text)[0].split(".") if part]  # type: ignore[index]
 
 
 class Progress:

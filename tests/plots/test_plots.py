@@ -136,6 +136,32 @@ def test_an_embedding_is_drawn_class_by_class():
     display.figure_.canvas.draw()
 
 
+def test_an_embedding_is_drawn_as_it_is():
+    Z = LPP(4).fit(X).transform(X)
+    for display in (scatter(Z[:, :2], Y), scatter(Z, y=Y, dimensions=(0, 1)), scatter(Z[:, :2].tolist(), Y)):
+        assert len(display.artists_) == 10
+        drawn = np.concatenate([artist.get_offsets() for artist in display.artists_])
+        np.testing.assert_allclose(drawn, Z[np.argsort(Y, kind="stable"), :2])
+    assert scatter(Z[:, 1:]).ax_.name == "3d"
+    with pytest.raises(ValueError, match="4 columns; choose up to three"):
+        scatter(Z, Y)
+    with pytest.raises(TypeError, match="coordinates and labels"):
+        scatter(Z, X, Y)
+
+
+def test_one_dimension_is_drawn_as_histograms():
+    z, labels = np.arange(12.0)[:, None], np.array(["a", "b"] * 6)
+    display = scatter(z, labels)
+    assert [sum(bar.get_height() for bar in artist) for artist in display.artists_] == [6, 6]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["a", "b"]
+    assert display.ax_.get_ylabel() == "samples"
+    unknown, known = scatter(z, [None] * 4 + [3] * 8, bins=3).artists_
+    assert [sum(bar.get_height() for bar in artist) for artist in (unknown, known)] == [4, 8]
+    for labels in (None, np.linspace(0.1, 0.7, 12)):
+        (everything,) = scatter(z, labels).artists_
+        assert sum(bar.get_height() for bar in everything) == 12
+
+
 def test_three_dimensions_and_no_labels():
     display = scatter(LPP(3).fit(X), X, dimensions=(0, 1, 2))
     assert display.ax_.name == "3d"

@@ -1,4 +1,4 @@
-"""Samples in two or three dimensions."""
+"""Samples in one, two or three dimensions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ MANY_CLASSES = 20  # a legend cannot tell more classes apart
 
 
 class EmbeddingDisplay:
-    """Draws samples in two or three dimensions, coloured by class or by a number.
+    """Draws samples in one, two or three dimensions, coloured by class or by a number.
+
+    One dimension is drawn as histograms, one per class.
 
     Parameters
     ----------
-    embedding : array-like of shape (n_samples, 2) or (n_samples, 3)
+    embedding : array-like of shape (n_samples, 1), (n_samples, 2) or (n_samples, 3)
         The coordinates of the samples.
     labels : array-like of shape (n_samples,) or None, default=None
         The class of each sample, or a number that is not whole, for which the colour is a scale. Samples of None and NaN are
@@ -37,7 +39,7 @@ class EmbeddingDisplay:
     figure_ : matplotlib Figure
         The figure of these axes.
     artists_ : list
-        What was drawn: one collection per class, those of unknown class first, or one for all samples.
+        What was drawn: one collection or histogram per class, those of unknown class first, or one for all samples.
 
     Examples
     --------
@@ -100,14 +102,15 @@ class EmbeddingDisplay:
 
         Parameters
         ----------
-        embedding : array-like of shape (n_samples, 2) or (n_samples, 3)
+        embedding : array-like of shape (n_samples, 1), (n_samples, 2) or (n_samples, 3)
             The coordinates of the samples.
         y : array-like of shape (n_samples,) or None, default=None
             What the samples are coloured by.
         ax : matplotlib Axes or None, default=None
             Where to draw; None is a new figure. Three dimensions need axes with ``projection="3d"``.
         **options
-            Further parameters of ``ax.scatter``. Its ``c`` or ``color`` is drawn in place of the labels.
+            Further parameters of ``ax.scatter``, or of ``ax.hist`` for one dimension. The ``c`` or ``color`` of points is
+            drawn in place of the labels.
 
         Returns
         -------
@@ -130,15 +133,17 @@ class EmbeddingDisplay:
         EmbeddingDisplay
         """
         Z = check_array(self.embedding)
-        if Z.shape[1] not in (2, 3):
-            raise ValueError(f"embedding has {Z.shape[1]} columns; choose two or three of them")
+        if Z.shape[1] > 3:
+            raise ValueError(f"embedding has {Z.shape[1]} columns; choose up to three of them")
         if Z.shape[1] == 3 and ax is not None and ax.name != "3d":
             raise ValueError(
                 'ax is flat, but the embedding has three dimensions; make it by add_subplot(projection="3d"), or choose two'
             )
         ax = axes_or_new(ax, projection="3d" if Z.shape[1] == 3 else None)
-        options = {"s": 14, "alpha": 0.8, "linewidths": 0, **options}
-        self.artists_ = self._scattered(ax, Z, options)
+        if Z.shape[1] == 1:
+            self.artists_ = self._histograms(ax, Z[:, 0], {"alpha": 0.6, **options})
+        else:
+            self.artists_ = self._scattered(ax, Z, {"s": 14, "alpha": 0.8, "linewidths": 0, **options})
         for axis, name in zip("xyz", self.names or (), strict=False):
             getattr(ax, f"set_{axis}label")(name)
         self.ax_, self.figure_ = ax, ax.figure
@@ -149,23 +154,42 @@ class EmbeddingDisplay:
             return [ax.scatter(*Z.T, **options)]
         if self.labels is None:
             return [ax.scatter(*Z.T, color=style(0)["color"], **options)]
-        labels = column_or_1d(self.labels)
-        check_consistent_length(Z, labels)
-        known = np.array([_is_known(label) for label in labels], dtype=bool)
+        known, labels, classes = self._classes(Z)
         drawn = [] if known.all() else [ax.scatter(*Z[~known].T, color=UNKNOWN, label="unknown", **options)]
-        labels, Z = labels[known], Z[known]
-        if labels.dtype == object:
-            labels = np.array(labels.tolist())  # one type again, where None stood among numbers
-        classes = np.unique(labels)
-        is_scale = labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels))
-        if is_scale or classes.size > MANY_CLASSES:
-            numbers = labels if labels.dtype.kind in "iufb" else np.searchsorted(classes, labels)
+        Z = Z[known]
+        if classes is None:
+            numbers = labels if labels.dtype.kind in "iufb" else np.unique(labels, return_inverse=True)[1]
             drawn.append(ax.scatter(*Z.T, **{"c": numbers, "cmap": "viridis", **options}))
             ax.figure.colorbar(drawn[-1], ax=ax)
             return drawn
         drawn += [ax.scatter(*Z[labels == c].T, label=str(c), **{**style(i), **options}) for i, c in enumerate(classes)]
         ax.legend(fontsize="small", markerscale=1.5, ncols=1 + classes.size // 11)
         return drawn
+
+    def _histograms(self, ax: Any, z: np.ndarray, options: dict[str, Any]) -> list[Any]:
+        """One histogram per class, with the same bins; one of all samples where there are no classes, or too many."""
+        options = {"bins": np.histogram_bin_edges(z, "auto"), **options}
+        ax.set_ylabel("samples")
+        known, labels, classes = (~np.isnan(z), z, None) if self.labels is None else self._classes(z)
+        if classes is None:
+            return [ax.hist(z, **{"color": style(0)["color"], **options})[2]]
+        drawn = [] if known.all() else [ax.hist(z[~known], **{"color": UNKNOWN, "label": "unknown", **options})[2]]
+        for i, one in enumerate(classes):
+            own = {"color": style(i)["color"], "label": str(one), **options}
+            drawn.append(ax.hist(z[known][labels == one], **own)[2])
+        ax.legend(fontsize="small", ncols=1 + classes.size // 11)
+        return drawn
+
+    def _classes(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Which labels are known, these labels, and their classes; None where they are numbers, or too many to tell apart."""
+        labels = column_or_1d(self.labels)
+        check_consistent_length(Z, labels)
+        known = np.array([_is_known(label) for label in labels], dtype=bool)
+        labels = labels[known]
+        if labels.dtype == object:
+            labels = np.array(labels.tolist())  # one type again, where None stood among numbers
+        classes, is_scale = np.unique(labels), labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels))
+        return known, labels, None if is_scale or classes.size > MANY_CLASSES else classes
 
 
 def _is_known(label: Any) -> bool:
@@ -183,15 +207,16 @@ def _checked(dimensions: Any, most: int) -> list[int]:
     return [int(d) for d in dimensions]
 
 
-def scatter(estimator: BaseEstimator, X: Any, y: ArrayLike | None = None, **options: Any) -> EmbeddingDisplay:
-    """Draw samples in the first dimensions of a fitted estimator, by :meth:`EmbeddingDisplay.from_estimator`.
+def scatter(estimator: Any, X: Any = None, y: ArrayLike | None = None, **options: Any) -> EmbeddingDisplay:
+    """Draw samples: ``scatter(Z, y)`` an embedding, and ``scatter(model, X, y)`` what a fitted estimator makes of X.
 
     Parameters
     ----------
-    estimator : fitted transformer
-        The axes are named after it, or after the last step of a pipeline.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples, before they are transformed.
+    estimator : fitted transformer, or array-like of shape (n_samples, 1), (n_samples, 2) or (n_samples, 3)
+        What the axes are named after, a pipeline by its last step; or the coordinates themselves. One column is drawn as
+        histograms.
+    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+        The samples, before they are transformed. After coordinates, what they are coloured by.
     y : array-like of shape (n_samples,) or None, default=None
         What the samples are coloured by.
     **options
@@ -206,7 +231,17 @@ def scatter(estimator: BaseEstimator, X: Any, y: ArrayLike | None = None, **opti
     >>> from sklearn.datasets import load_iris
     >>> from lapwing import LPP, plots
     >>> X, y = load_iris(return_X_y=True)
-    >>> plots.scatter(LPP(3).fit(X), X, y, dimensions=(0, 2)).ax_.get_ylabel()
+    >>> model = LPP(3).fit(X)
+    >>> plots.scatter(model, X, y, dimensions=(0, 2)).ax_.get_ylabel()
     'LPP 3'
+    >>> len(plots.scatter(model.transform(X), y, dimensions=(0, 2)).artists_)
+    3
     """
-    return EmbeddingDisplay.from_estimator(estimator, X, y, **options)
+    if hasattr(estimator, "transform"):
+        return EmbeddingDisplay.from_estimator(estimator, X, y, **options)
+    if X is not None and y is not None:
+        raise TypeError("scatter takes coordinates and labels, or a fitted estimator, X and labels")
+    Z = check_array(estimator)
+    if "dimensions" in options:
+        Z = Z[:, _checked(options.pop("dimensions"), Z.shape[1])]
+    return EmbeddingDisplay.from_embedding(Z, X if y is None else y, **options)
