@@ -99,8 +99,8 @@ BARS = {
     "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),
     "tensor": (tensor, lambda rows: LPP(10).fit(rows), 80, 150, 12),
     "blocks": (
-        None,
-        lambda _: LPP(5, graph=SAMPLED)._fit(BlockData(Parts(), requests=SAMPLED.requests())),
+        lambda: LPP(5, graph=SAMPLED),
+        lambda model: model._fit(BlockData(Parts(), requests=SAMPLED.requests())),
         85,
         190,
         13,

@@ -22,7 +22,7 @@ FOR_AUTHORS = {
     # of graphs
     *("adjacency", "beside_columns", "fitted", "links", "new_links", "patches", "requests", "resolved", "signed"),
     *("term", "terms", "view", "weights_at", "weights_matrix"),
-    *("counts_pairs", "indexes_rows", "is_laplacian", "is_of_classes", "is_semidefinite", "weighs_classes"),
+    *("counts_pairs", "indexes_rows", "is_laplacian", "is_semidefinite", "weighs_classes"),
     *("reads_features", "reads_labels", "reads_targets"),
     # of methods
     *("default_graph", "default_penalty", "n_neighbors"),

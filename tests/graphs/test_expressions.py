@@ -193,7 +193,7 @@ OPERATIONS = [
 def test_every_attribute_is_tried():
     """Whatever a subclass may say of itself is in the table above."""
     said = {name for name in vars(Graph) if name.startswith(("reads_", "is_", "indexes_", "has_"))}
-    assert said == {*OF_LEAVES, "is_laplacian", "is_of_classes"}
+    assert said == {*OF_LEAVES, "is_laplacian"}
 
 
 @pytest.mark.parametrize("name", OF_LEAVES)

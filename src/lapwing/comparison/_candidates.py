@@ -109,7 +109,10 @@ def _counts_classes(reducer: Any) -> bool:
     """Whether classes alone determine what it finds, so that there are no more directions than classes minus one."""
     graph = getattr(reducer, "graph", None)
     graph = SameClass() if isinstance(graph, str) and graph == "supervised" else graph
-    by_classes = isinstance(graph, Graph) and graph.is_of_classes and all(c > 0 for c, _ in graph.signed())
+    by_classes = isinstance(graph, Graph) and all(
+        coefficient > 0 and leaf.reads_labels and not (leaf.reads_features or leaf.reads_targets)
+        for coefficient, leaf in graph.signed()
+    )
     constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
     return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
 

@@ -146,12 +146,6 @@ class Graph(Documented):
                 open_ += [(coefficient * c, part) for c, part in reversed(parts)]
         return found
 
-    @property
-    def is_of_classes(self) -> bool:
-        """Whether labels alone say what attracts, so that the samples of a class are all alike to the graph."""
-        leaves = [leaf for coefficient, leaf in self.signed() if coefficient > 0] or [Graph()]
-        return all(leaf.reads_labels and not (leaf.reads_features or leaf.reads_targets) for leaf in leaves)
-
     def requests(self) -> list[Request]:
         """The neighbour searches that are needed to build the graph."""
         return []
