@@ -691,7 +691,7 @@ class SparseData(Data):
         return moved
 
     def _near_origin(self, rows: np.ndarray) -> Array:
-        return self._moved[rows]
+        return self._moved[rows].astype(np.float64)  # as those of dense rows
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         found = np.empty(i.size)

@@ -329,10 +329,8 @@ class TorchData(Data):
         if sums is not None and not np.ptp(sums) and not self.is_wide:
             total += sums[0] * self.gram(about)
         elif sums is not None:
-            parts = (
-                (block.double() - shift, w)
-                for block, w in zip(self.blocks, self.own(sums).split(self.step), strict=True)
-            )
+            weighted = zip(self.blocks, self.own(sums).split(self.step), strict=True)
+            parts = ((block.double() - shift, w) for block, w in weighted)
             total += host(sum(part.T @ (w[:, None] * part) for part, w in parts))
         for U, c in M.factors:
             rows = (U[start : start + self.step] for start in range(0, self.n, self.step))
@@ -358,13 +356,8 @@ class TorchData(Data):
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
         if not M.is_diagonal or M.diag is None:
             return np.diagonal(self.form(M, about)).copy()
-        shift = self.own(about)
-        return host(
-            sum(
-                w @ (block.double() - shift).square_()
-                for block, w in zip(self.blocks, self.own(M.diag).split(self.step), strict=True)
-            )
-        )
+        shift, weighted = self.own(about), zip(self.blocks, self.own(M.diag).split(self.step), strict=True)
+        return host(sum(w @ (block.double() - shift).square_() for block, w in weighted))
 
     def centred(self, about: np.ndarray) -> LinearOperator:
         shift = self.own(about)
@@ -506,16 +499,9 @@ class TorchData(Data):
         found.sqrt_().masked_fill_(others == numbers[:, None], self.torch.inf)
         return host(found) if others is not cols else found
 
-    def _of_pairs(self, i: np.ndarray, j: np.ndarray, measure: Callable) -> np.ndarray:
-        pairs = zip(*(self.own(index).split(self.step) for index in (i, j)), strict=True)
-        found = [measure(self.tensor[a].double(), self.tensor[b].double()) for a, b in pairs]
-        return host(self.torch.cat(found))
-
-    def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return self._of_pairs(i, j, lambda a, b: (a - b).norm(dim=1))
-
     def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return self._of_pairs(i, j, lambda a, b: (a * b).sum(1))
+        pairs = zip(*(self.own(index).split(self.step) for index in (i, j)), strict=True)
+        return host(self.torch.cat([(self.tensor[a].double() * self.tensor[b].double()).sum(1) for a, b in pairs]))
 
     def symmetric_weights(self, rows: Any, cols: Any, weights: Any, symmetry: str = "or") -> Any:
         if isinstance(rows, np.ndarray):
