@@ -333,9 +333,24 @@ def test_the_documented_queries_of_blocks():
 
 
 def test_the_documented_ridge_of_sparse_data():
-    """tests/reducers/test_defaults.py checks that the docstring is right."""
-    assert "LPP(ridge=30), the default" in (DOCS / "defaults.md").read_text()
-    assert re.search(r"- 30 on sparse X with more than 4,000 rows ", " ".join(inspect.getdoc(LPP).split()))
+    """tests/reducers/test_defaults.py checks that the page is right."""
+    page = (DOCS / "defaults.md").read_text()
+    assert "LPP(ridge=30), the default" in page
+    assert "- 30 on sparse X with more than 4,000 rows " in page
+
+
+SENTENCES = {"n_components": 6, "graph": 6, "constraint": 5, "scaling": 5}  # where 4 words or 3 cases are explained
+
+
+@pytest.mark.parametrize("parameter", inspect.signature(LPP).parameters)
+def test_a_parameter_is_explained_in_few_sentences(parameter):
+    """The cases of ``"auto"`` are on the page of defaults."""
+    _, description = described(LPP)[parameter]
+    assert len(re.findall(r"\.(?=\s+[A-Z`]|$)", description)) <= SENTENCES.get(parameter, 4)
+    assert len(description.split()) <= 100
+    page = (DOCS / "defaults.md").read_text()
+    if '"auto"' in described(LPP)[parameter][0]:
+        assert f'**`{parameter}="auto"`**' in page
 
 
 def test_the_guides_method_of_ones_own():

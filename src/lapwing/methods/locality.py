@@ -34,97 +34,62 @@ class LPP(LinearReducer):
     of which some are unknown. After a projection on principal components, on faces, the method is known as Laplacianfaces
     [2]_.
 
+    What ``"auto"`` stands for in each case is on the page "Defaults" of the documentation, with the measurements behind it.
+
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
         How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``). Asking
         for more directions than there are raises an error.
 
-        ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as ``graph="supervised"``, and
-        raises an error with others.
-
-        A float between 0 and 1 keeps as many directions as are needed to reach this share of what all directions together
-        reach. A direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`, which is its part of
-        :math:`\operatorname{tr}(V^\top X^\top W X V)`; other directions contribute nothing. With ``penalty`` there is no such
-        sum, and a float raises an error.
+        ``"auto"`` keeps one fewer than there are classes, and is for graphs of classes alone. A float between 0 and 1 is a
+        share of what all directions together reach.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         Which samples attract each other and, with a negative sign, which repel each other. It may be a number of neighbours, a
         word, a graph of :mod:`lapwing.graphs`, or a matrix W of weights, which stands for ``Precomputed(W)``.
 
         None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
         ``KNN(5) + SameClass()``, for labels of which some are unknown (-1). With more than 100,000 rows (2,000,000 of a
-        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows, and
-        :func:`lapwing.sampling_error` says how certain the result is; ``KNN(5)`` searches for the neighbours of all rows.
+        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows.
     penalty : None, int, graph or matrix, default=None
         Which samples are kept apart: the Laplacian of this graph takes the place of D in (1). An integer k is ``Repulsion(k)``.
         None keeps D.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
         What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` is :math:`V^\top V = I`, the problem of
-        :class:`OLPP`. ``"trace-ratio"`` takes orthogonal directions and the quotient of both traces,
+        :class:`OLPP`. ``"trace-ratio"`` takes orthogonal directions and the least quotient of both traces [3]_,
 
         .. math:: \min_V \frac{\operatorname{tr}(V^\top X^\top L X V)}{\operatorname{tr}(V^\top X^\top D X V)}
             \quad\text{subject to}\quad V^\top V = I                                            \tag{2}
 
-        or that over the Laplacian of ``penalty``, within the row space of the centred data. Newton's method finds its least
-        value [3]_, whereas (1) minimises the ratio of one direction after the other. With ``graph="supervised"`` it is the
-        trace-ratio form of discriminant analysis. ``"orthogonal"`` and ``"trace-ratio"`` take no ridge, and their ``scaling``
-        is ``"unit"``. With ``"orthogonal"``, ``pca="auto"`` keeps as few directions as that of :class:`OLPP`.
+        or that over the Laplacian of ``penalty``. With either of them there is no ridge, and ``scaling`` is ``"unit"``.
     pca : "auto", None, int or float, default="auto"
         How many principal directions of X the method may use. A float in (0, 1] is the share of the variance to keep, an
         integer is the number of directions, and None keeps all. The graph is built before the projection.
 
-        Without this projection the smallest eigenvalues belong to noise, unless a ridge takes its place. ``"auto"`` keeps all
-        directions where ``ridge`` is above 0. It also keeps all where labels alone say what attracts and classes have fewer
-        than ten samples on average. Otherwise it keeps 90 % of the variance, and at least 1.25 directions per component.
+        ``"auto"`` keeps all where there is a ridge, or where labels alone attract and classes are small; otherwise it keeps 90 %
+        of the variance, and at least 1.25 directions per component.
     center : "auto", "mean", "degree" or False, default="auto"
         What is subtracted from the samples. ``"mean"`` is their mean, and False subtracts nothing.
 
         ``"degree"`` is the mean weighted by the degrees D of the graph, which keeps the constant embedding out of the answer.
-        ``"auto"`` is ``"degree"`` where the constraint has degrees, and ``"mean"`` where it has none. There, with orthogonal
-        directions or with a second graph that keeps samples apart, ``"degree"`` raises an error.
+        ``"auto"`` is ``"degree"`` where the constraint has degrees, and ``"mean"`` elsewhere, where ``"degree"`` raises an error.
     scaling : {"auto", "unit", "constraint", "objective"}, default="auto"
-        How long the directions are. ``"unit"`` makes them unit vectors. ``"constraint"`` makes the constraint above hold.
-        ``"objective"`` makes the objective, with the ridge beside it, 1 along each direction; for a graph of classes that is a
-        variance of 1 within classes, as in discriminant analysis. The space that the directions span is the same in all three
-        cases, and the distances in it are not.
+        How long the directions are, which matters to distances. ``"unit"`` makes them unit vectors. ``"constraint"`` makes the
+        constraint above hold. ``"objective"`` makes the objective, with the ridge beside it, 1 along each direction.
 
-        ``"auto"`` is one of the three, by these rules, which were chosen by measurements (the page "Defaults" of the
-        documentation has them):
-
-        - ``"objective"`` where classes alone attract, nothing repels, and the variance is spread over fewer than 12.5
-          directions. How many it is spread over is measured by :math:`s = (\operatorname{tr} B)^2 / \|B\|_F^2`, where B is the
-          matrix of the constraint: p directions of equal variance have s = p, and one that holds nearly all of it has s near 1.
-        - ``"constraint"`` where no labels attract, the first three principal directions of X hold more than 58 % of its
-          variance, and yet more than 40 directions are needed for 98 %. Photographs of faces are such data: most of their
-          variance is light.
-        - ``"unit"`` everywhere else.
+        ``"auto"`` chooses by how the variance is spread over directions.
     ridge : "auto" or float, default="auto"
         How strongly directions of little variance are kept from winning by chance. This number, times the mean eigenvalue of
-        the constraint's matrix, which stands between :math:`V^\top` and V in the constraint above, is added to the diagonal of
-        that matrix. Directions along which X does not vary then have the mean eigenvalue of the graph, which is 1 for L and D. 0
-        adds nothing.
+        the constraint's matrix, is added to the diagonal of that matrix. 0 adds nothing.
 
-        ``"auto"`` is
-
-        - 0 where ``pca`` is a number;
-        - 30 on sparse X with more than 4,000 rows and more than 4,000 columns, but 0 with
-          ``normalize="trace"`` and where a second graph keeps samples apart;
-        - 0.3 on other X, where ``pca`` is ``"auto"``, both labels and neighbours attract, and nothing repels;
-        - s / 50, and at most 1, where ``pca`` is ``"auto"``, labels alone attract, and nothing repels. The number s says over
-          how many directions the variance is spread, as under ``scaling``;
-        - 0 everywhere else.
-
-        The page "Defaults" of the documentation has the measurements.
+        ``"auto"`` is above 0 where labels attract and nothing repels, and on large sparse X.
     normalize : {"auto", None, "degree", "trace"}, default="auto"
         How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
-        :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples: in ``KNN(5) + SameClass()`` both
-        then have an equal say. ``"auto"`` does so where ``graph=`` adds two or more graphs that attract. ``"trace"`` scales
-        the matrix of each graph to trace 1. None takes the weights as they are.
+        :class:`~lapwing.graphs.Pairs`, so that all have an equal say, ``"trace"`` scales the matrix of each graph to trace 1,
+        and None takes the weights as they are. ``"auto"`` is ``"degree"`` where two or more attract, and None otherwise.
     standardize : {"auto", True, False}, default="auto"
         Whether columns are divided by their standard deviations. ``"auto"`` does so, with a warning, where they seem to be in
-        different units: where the largest deviation is more than 10 times the median one. It leaves alone columns that come in
-        the order of falling deviation, as those of a PCA do, columns of a sparse X that are mostly zeros, and X whose distances
-        are not Euclidean.
+        different units: where the largest deviation is more than 10 times the median one.
     verbose : bool or None, default=None
         Whether a line says how far the work has come and how long it will take, where rows are read from disk or a cluster.
         None shows it on a terminal and in a notebook, once the work takes longer than two seconds. True always shows it, and
