@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-import warnings
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
