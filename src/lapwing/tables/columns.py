@@ -31,7 +31,9 @@ LONGEST_LINE = 2**30  # the most bytes that a line may have, since Arrow takes a
 LINE_TIMES = 64  # bytes of memory per byte of the first lines, while their cells are looked at
 COLUMN_BYTES = 14_000  # bytes of memory that Arrow takes per column
 DELIMITERS = ",\t;| "
-NO_HEADER = "the first line has numbers and is taken for data, so that columns are numbered from 0; --header says that it has names"
+NO_HEADER = (
+    "the first line has numbers and is taken for data, so that columns are numbered from 0; --header says that it has names"
+)
 
 
 def arrow(part: str = "") -> Any:
@@ -252,7 +254,7 @@ def plain_numbers(table: Any, categories: Collection[str] = ()) -> Any:
 
 
 def as_numbers(table: Table, path: str, row: int) -> Table:
-    """The table with the columns of X as one array. Columns that hold no numbers raise; ``row`` rows of the file come before it."""
+    """The table with the columns of X as one array. Columns without numbers raise; ``row`` rows of the file come before it."""
     cells, columns, words = {}, {}, {}
     for name, column in zip(table.X.column_names, plain_numbers(table.X).columns, strict=True):
         try:
