@@ -32,7 +32,7 @@ LINE_TIMES = 64  # bytes of memory per byte of the first lines, while their cell
 COLUMN_BYTES = 14_000  # bytes of memory that Arrow takes per column
 DELIMITERS = ",\t;| "
 NO_HEADER = (
-    "the first line has numbers and is taken for data, so that columns are numbered from 0; --header says that it has names"
+    "the first line has numbers and is taken for data, and columns are numbered from 0; --header says that it has names"
 )
 
 
