@@ -162,6 +162,7 @@ OPTIONS = {
         DiffusionMaps(2, n_steps=0)
         DiffusionMaps(2, extension="barycentric")
         LaplacianEigenmaps(2, constraint="identity")
+        LPP(2, verbose=False)
         LaplacianEigenmaps(2, extension="affine")
         LaplacianEigenmaps(2, extension="barycentric")
         LaplacianEigenmaps(2, extension="barycentric", constraint="identity")

@@ -28,6 +28,11 @@ def copies_from(monkeypatch, rows):
     monkeypatch.setattr("lapwing.neighbors.COPIES_ROWS", rows)
 
 
+def no_forms_of_tensors(monkeypatch):
+    """Tensors have no forms, so that only sums over them serve a fit."""
+    monkeypatch.setattr("lapwing.device.TorchData.form", None)
+
+
 def listed_up_to(monkeypatch, links):
     """Graphs of rows that share places or targets list up to so many links per row."""
     monkeypatch.setattr("lapwing.graphs.space.LISTED_LINKS", links)

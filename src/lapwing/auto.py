@@ -124,7 +124,8 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
     return GraphFacts(
         graph,
         penalty,
-        equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
+        equal_say=isinstance(normalize, str)
+        and (normalize == "degree" or (normalize == "auto" and is_written and is_sum)),
         labels_attract=any(reading),
         labels_alone=alone,
         of_classes=alone and not any(leaf.reads_features or leaf.reads_targets for leaf in pull),

@@ -330,14 +330,14 @@ def test_embeddings_with_few_labels():
     said = run("fit", "docs.parquet", "--label", "topic", "-d", 3).stderr
     assert "left out: 'doc' (names the rows)" in said
     assert "semi-supervised graph KNN(5) + SameClass()" in said
-    assert load("model.lapwing").components_.dtype == np.float32  # which text beside it does not change
+    assert load("model.lapwing")[-1].components_.dtype == np.float32  # which text beside it does not change
     run("transform", "model.lapwing", "docs.parquet", "--id", "doc", "-o", "z.parquet")
     Z = read("z.parquet", id="doc").X
     assert cross_val_score(KNeighborsClassifier(5), Z, y).mean() > 0.6
     np.save("x.npy", X)
     Path("y.txt").write_text("\n".join(topics))
     run("fit", "x.npy", "--label", "y.txt", "-d", 3, "-o", "same.lapwing")
-    np.testing.assert_array_equal(load("same.lapwing").components_, load("model.lapwing").components_)
+    np.testing.assert_array_equal(load("same.lapwing").components_, load("model.lapwing")[-1].components_)
 
 
 def test_a_folder_of_images(folder):

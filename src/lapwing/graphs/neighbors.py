@@ -265,7 +265,7 @@ class KNN(NeighborGraph):
         if (isinstance(self.metric, str) and self.metric == "precomputed") or hasattr(self.search, "get_params"):
             return None
         edges = nearest_fitted(both, n_fitted, request)
-        if not (self.weights == "self-tuning" or (callable(self.weights) and sees_reach(self.weights))):
+        if not (sees_reach(self.weights) if callable(self.weights) else str(self.weights) == "self-tuning"):
             return self._linked(both, n_fitted, edges)
         # The k-th neighbours of fitted rows are those of the fit.
         own = type(both)(both.X[:n_fitted]).nearest(request._replace(among="all"))

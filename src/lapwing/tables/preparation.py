@@ -36,6 +36,16 @@ class UnseenCategories(UserWarning):
     ----------
     counts : dict of str to Counter
         For each column how many rows have which new value.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from lapwing.tables import Preparation
+    >>> preparation = Preparation().fit({"town": ["Ayr", "Bute", "Ayr", "Bute"]})
+    >>> with warnings.catch_warnings(record=True, action="always") as told:
+    ...     X = preparation.transform({"town": ["Ayr", "Coll"]})
+    >>> told[0].message.counts
+    {'town': Counter({'Coll': 1})}
     """
 
     def __init__(self, counts: dict[str, Counter[str]]):
