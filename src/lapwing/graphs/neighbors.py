@@ -245,7 +245,9 @@ class KNN(NeighborGraph):
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         symmetry, (request,) = check_choice("symmetry", self.symmetry, SYMMETRY), self.requests()
-        edges = data.nearest(request, on_device=str(self.weights) in ("heat", "binary") and str(self.t) != "half-median")
+        edges = data.nearest(
+            request, on_device=str(self.weights) in ("heat", "binary") and str(self.t) != "half-median"
+        )
         if self.queries is not None and self.queries < data.size:  # a sample, whose links are scaled up to all rows
             if symmetry not in ("auto", "mean"):
                 raise ValueError(
