@@ -1,4 +1,4 @@
-"""Every kind of rows of the new core gives what dense rows give, verb by verb."""
+"""Every kind of rows gives what dense rows give, verb by verb."""
 
 import numpy as np
 import pytest
