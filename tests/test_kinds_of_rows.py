@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from lapwing.blocks import BlockData, Blocks
-from lapwing.data import Data, SparseData
+from lapwing.data import Data, SparseData, as_data
 from lapwing.neighbors import Request
 from lapwing.operators import Structured
 from lapwing.summary import ClassSums
@@ -121,3 +121,10 @@ def test_rows_that_are_not_held_are_summed_up(kind):
     np.testing.assert_allclose(d, expected, rtol=1e-9)
     with pytest.raises(ValueError, match="no neighbours"):
         found.nearest(Request(4, queries=6))
+
+
+def test_rows_of_whole_numbers_give_what_the_same_numbers_in_floating_point_give():
+    X, N = np.random.RandomState(0).randint(0, 255, (400, 5)).astype(np.uint8), 0.3 * np.eye(5, 2)
+    found, expected = as_data(X), as_data(X.astype(np.float64))
+    np.testing.assert_array_equal(found.in_coordinates(N, found.mean()).X, expected.in_coordinates(N, found.mean()).X)
+    np.testing.assert_array_equal(found.nearest(Request(5, "cosine"))[1], expected.nearest(Request(5, "cosine"))[1])

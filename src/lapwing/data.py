@@ -110,7 +110,7 @@ def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-        The rows, in float64 or float32.
+        The rows. Those that are neither float64 nor float32, such as whole numbers, become float64.
     y : array-like of shape (n,), default=None
         Their labels, -1 where unknown.
     weights : ndarray of shape (n,), default=None
@@ -126,6 +126,7 @@ def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
            [1., 0., 1.],
            [0., 1., 0.]])
     """
+    X = X if X.dtype in FLOATS else X.astype(np.float64)
     return SparseData(canonical(X), y, weights) if sparse.issparse(X) else Data(X, y, weights)
 
 
