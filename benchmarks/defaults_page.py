@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,14 @@ def page(rows: Iterable[Mapping[str, Any]]) -> str:
     }
     for name, fragment in fragments.items():
         text = text.replace(f"{{{name}}}", fragment)
-    return text
+    return "\n".join(_wrapped(line) for line in text.split("\n"))
+
+
+def _wrapped(line: str) -> str:
+    """Prose in lines of the usual length; tables as they are."""
+    if line.startswith("|") or len(line) <= 140:
+        return line
+    return fill(line, 125, break_long_words=False, break_on_hyphens=False)
 
 
 def classes(found: Results) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Rows on a GPU: exact neighbours compared with those of the CPU, times and memory. The results are in docs/gpu.md.
+"""Rows on a GPU: exact neighbours compared with those of the CPU, times and memory. The results are in docs/measured-large.md.
 
     python benchmarks/gpu.py --out out/gpu [--data FOLDER] [--parts same,tiles,search,...]
 

@@ -1,4 +1,4 @@
-"""Graph-Laplacian PCA: the numbers of docs/embeddings.md and docs/images.md.
+"""Graph-Laplacian PCA: the numbers of docs/measured-tasks.md.
 
     python benchmarks/representation.py                  all parts: about three minutes
     python benchmarks/representation.py table1 rho       some of them

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from textwrap import fill
 
 from lapwing_papers.experiments import (
     IMPOSSIBLE,
@@ -35,10 +36,10 @@ COLORS = dict(zip(VERDICTS, ("#00785a", "#d99a1c", "#7d8fd6", "#c2482e"), strict
 def tables(summaries: Sequence[Summary], declared: Mapping[str, Experiment]) -> str:
     found = tallies(summaries)
     parts = [
-        sentence(found),
+        _lines(sentence(found)),
         "![One bar per paper: how many of its numbers and statements got which verdict](_static/evidence.svg)",
         _of_papers(found),
-        "\n".join(f"- **{tally.name}.** {tally.sentence}" for tally in found.values()),
+        "\n".join(_lines(f"- **{tally.name}.** {tally.sentence}") for tally in found.values()),
         "## Why numbers miss",
         _reasons(),
         "## Every experiment",
@@ -47,7 +48,7 @@ def tables(summaries: Sequence[Summary], declared: Mapping[str, Experiment]) -> 
         f"All repetitions that stand here took at most {sum(s.seconds for s in summaries) / 60:.0f} minutes of one core.",
         _of_experiments({s.experiment.name: s for s in summaries}, declared),
         "## What cannot be repeated",
-        "\n".join(f"- {what}: {why}." for what, why in IMPOSSIBLE.items()),
+        "\n".join(_lines(f"- {what}: {why}.") for what, why in IMPOSSIBLE.items()),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -69,7 +70,13 @@ def _of_experiments(summaries: Mapping[str, Summary], declared: Mapping[str, Exp
 
 
 def _reasons() -> str:
-    return "\n".join(f"- `{name}`: {text}" for name, text in INVESTIGATIONS.items())
+    return "\n".join(_lines(f"- `{name}`: {text}") for name, text in INVESTIGATIONS.items())
+
+
+def _lines(text: str) -> str:
+    """A paragraph, or an item of a list, in lines as long as those of the pages."""
+    indent = "  " if text.startswith("- ") else ""
+    return fill(text, 125, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

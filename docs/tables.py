@@ -1,4 +1,4 @@
-"""Writes what is measured or declared into the pages: tables of methods, of the comparison, and counts of the evidence.
+"""Writes what is measured or declared into the pages: tables of methods, and of the comparison.
 
     python docs/tables.py                 from the kept results
     python docs/tables.py --results OUT   from those of a run, as given to ``python benchmarks/guide --output``
@@ -6,9 +6,8 @@
 What stands between two markers of a page is replaced; a test fails where a page is stale. The markers of the pages:
 
     docs/methods.md, docs/api.rst             written by docs/tables.py ... end of docs/tables.py
-    docs/comparison.md, docs/which.md         comparison: TASK, written by docs/tables.py ... end of comparison
+    docs/comparison.md                        comparison: TASK, written by docs/tables.py ... end of comparison
     README.md                                 comparison: written by docs/tables.py ... end of comparison
-    README.md                                 evidence: written by docs/tables.py ... end of evidence
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import Any
 
 from lapwing.methods import METHODS
 from lapwing.methods.about import described
-from lapwing_papers.experiments import Summary, collected, experiments, sentence, tallies
+from lapwing_papers.experiments import Summary, collected
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -38,9 +37,6 @@ OF_METHODS = re.compile(
 )
 OF_COMPARISON = re.compile(
     r"(^<!-- comparison: (?:([\w-]+), )?written by docs/tables\.py -->\n).*?(^<!-- end of comparison -->)", re.S | re.M
-)
-OF_EVIDENCE = re.compile(
-    r"(^<!-- evidence: written by docs/tables\.py -->\n).*?(^<!-- end of evidence -->)", re.S | re.M
 )
 ROWS = [described(method) for method in METHODS.values()]
 
@@ -73,9 +69,6 @@ def by_family() -> str:
 
 # The comparison
 
-TASKS = {"unseen-classes": "unseen"}  # as pages may call them
-SHOWN = 3  # rivals, and methods of lapwing, of a short table; what is named below is always there
-ALWAYS = ("no reduction", "PCA", "PCA, tuned", "LPP, as it comes", "KernelLPP, as it comes")
 SCORES = {
     "accuracy": "accuracy of the nearest neighbour, or of the classifier",
     "mAP": "mean average precision of retrieval",
@@ -92,12 +85,9 @@ LABELS = {
     "clustering": "clusters, no labels",
     "maps": "maps of two dimensions, no labels",
 }
-HEADLINES = {
+HEADLINES = {  # what README shows
     "labelled": ("LPP, as it comes", "KernelLPP, as it comes"),
-    "few-labels": ("LPP, as it comes", "KernelLPP, as it comes"),
     "unseen": ("LPP, as it comes", "KernelLPP, as it comes"),
-    "clustering": ("LPP, as it comes", "Laplacian eigenmaps, unit rows"),
-    "maps": ("LPP, as it comes", "LaplacianEigenmaps, as it comes"),
 }
 PAIRS = (
     ("LPP, as it comes", "shrinkage LDA, tuned"),
@@ -113,16 +103,15 @@ def summaries() -> dict[str, Summary]:
     return {summary.experiment.name.removeprefix("guide-"): summary for summary in found}
 
 
-def comparison(task: str | None, short: bool) -> str | None:
+def comparison(task: str | None) -> str | None:
     """The tables of a task, or of all tasks; None where nothing is known of it."""
-    task = TASKS.get(task or "", task)
     if task is None:
         return front() if summaries() else None
     if task == "new-sets":
         return new_sets() if summaries() else None
     if task not in summaries():
         return None
-    return short_table(summaries()[task]) if short else full_tables(summaries()[task])
+    return full_tables(summaries()[task])
 
 
 def counted(summary: Summary) -> str:
@@ -137,15 +126,6 @@ def named(row: Row) -> list[str]:
     """A row of a table; methods of lapwing in bold."""
     first, *rest = cells(row)
     return [f"**{first}**" if row.own else first, *rest]
-
-
-def short_table(summary: Summary) -> str:
-    """The strongest rivals, the strongest of lapwing, the defaults and the baselines."""
-    quantity = quantities(summary)[0]
-    found = rows(summary, quantity)
-    best = {row.method for own in (True, False) for row in [row for row in found if row.own is own][:SHOWN]}
-    shown = [row for row in found if row.method in best or row.method in ALWAYS]
-    return f"{SCORES[quantity].capitalize()}, percent ({counted(summary)}):\n\n" + markdown(HEAD, map(named, shown))
 
 
 def full_tables(summary: Summary) -> str:
@@ -182,14 +162,17 @@ def front() -> str:
     for task, methods in HEADLINES.items():
         if task not in summaries():
             continue
-        found = rows(summaries()[task], quantities(summaries()[task])[0])
+        quantity = quantities(summaries()[task])[0]
+        found = rows(summaries()[task], quantity)
         best = next(row for row in found if not row.differences)
         for row in [row for row in found if row.method in methods]:
-            sides = [cell for each in (row, best) for cell in (each.method, each.labels, f"{each.mean:.1f}")]
-            gain = [signed(*row.difference()), " / ".join(map(str, row.record))]
-            lines.append([f"{LABELS[task]}: {quantities(summaries()[task])[0]}", *sides, *gain])
-    sides = ["lapwing", "its labels", "mean", "strongest rival", "its labels", "mean"]
-    return markdown(["task: score", *sides, "difference", "wins / ties / losses"], lines)
+            parts = ([name for name in row.differences if is_new(name) is new] for new in (False, True))
+            gains = [f"{signed(*row.difference(names))} ({len(names)})" if names else "" for names in parts]
+            sides = [f"{each.method}: {each.mean:.1f}" for each in (row, best)]
+            lines.append([f"{LABELS[task]}: {quantity}", *sides, *gains])
+    return markdown(
+        ["task: score", "lapwing", "strongest rival", "sets that chose the defaults", "sets that chose nothing"], lines
+    )
 
 
 def new_sets() -> str:
@@ -208,19 +191,10 @@ def new_sets() -> str:
     return markdown(["task", "score", "difference", "sets that chose the defaults, new splits", "new sets"], lines)
 
 
-# The evidence
-
-
-def evidence() -> str | None:
-    """How many numbers of the papers got which verdict; None where no results are known."""
-    found = tallies(collected(experiments().values(), **RESULTS))
-    return f"{sentence(found)}\n" if found else None
-
-
 # Pages
 
 TABLES: Mapping[str, Callable[[], str]] = {"docs/methods.md": by_method, "docs/api.rst": by_family}
-PAGES = ("README.md", "docs/which.md", "docs/comparison.md", *TABLES)
+PAGES = ("README.md", "docs/comparison.md", *TABLES)
 
 
 def written(page: str) -> tuple[str, str]:
@@ -232,14 +206,10 @@ def written(page: str) -> tuple[str, str]:
             raise ValueError(f"{page} has {count} places for a table of methods; it must have one")
 
     def compared(found: re.Match[str]) -> str:
-        content = comparison(found[2], short=page != "docs/comparison.md")
+        content = comparison(found[2])
         return found[0] if content is None else f"{found[1]}\n{content}\n{found[3]}"
 
-    def counts(found: re.Match[str]) -> str:
-        content = evidence()
-        return found[0] if content is None else f"{found[1]}\n{content}\n{found[2]}"
-
-    return text, OF_EVIDENCE.sub(counts, OF_COMPARISON.sub(compared, new))
+    return text, OF_COMPARISON.sub(compared, new)
 
 
 def draw() -> None:

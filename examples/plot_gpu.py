@@ -92,7 +92,7 @@ for name, times in measured.items():
 
 # %%
 # The upper picture shows these times. The lower one does **not** come from this
-# machine: it shows the times that the page :doc:`/gpu` has, which were measured on one
+# machine: it shows the times that the page :doc:`/measured-large` has, which were measured on one
 # NVIDIA H200 with exact neighbours, and are copied here.
 
 H200 = {
@@ -133,7 +133,7 @@ plt.show()
 # - On a CPU a tensor brings nothing: it is slower than the array.
 # - On a GPU it brings much. On a machine with one H200 and 16 cores, the fits of this
 #   example took 6.9 s for 64,000 rows as an array and 0.028 s as a tensor, each the
-#   better of two fits. The page :doc:`/gpu` has more such times, and the command that
+#   better of two fits. The page :doc:`/measured-large` has more such times, and the command that
 #   measures them.
 
 ratio = (

@@ -215,7 +215,7 @@ COMMANDS: dict[str, tuple[str, Read]] = {
     "verify with other data": ("verify iris.lapwing other.csv --label species --json", values("holds")),
     "export": ("export iris.lapwing -o iris.onnx", exported("iris.onnx", "iris.csv")),
     "fit to text and gaps": (
-        "fit mixed.csv --label species --id name --method mfa -d 2 -g 'KNN(4)' --param pca=4 --predict -o mixed.lapwing",
+        "fit mixed.csv --label species --id name --method mfa -d 2 -g 4 --param pca=4 --predict -o mixed.lapwing",
         nothing,
     ),
     "predict": ("transform mixed.lapwing mixed.csv --label species --id name --coordinates", table(None)),

@@ -74,6 +74,7 @@ def crossed() -> list[tuple[str, str, str, str | None]]:
 # Estimators that are fitted to data with labels: each option at each of its values, where it acts.
 OPTIONS = {
     ("tall", "none"): """
+        LPP(2, preset="paper")
         DiffusionMaps(2)
         SpectralRegression(2)
         LaplacianScore(3)
@@ -476,6 +477,8 @@ GRAPHS = {
         SameClass()
         LocalClass()
         SameClass() + KNN(5) - 0.05 * OtherClass()
+        Propagated(None)
+        Propagated(None, graph=4, shares="labels")
         Complete(among="labelled")
         Reconstruction(5, among="same_class")
         SameClass(balance=True) + KNN(5)

@@ -8,23 +8,10 @@ from oracles import laplacian
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from lapwing import L21PCA, LPI, RobustGLPCA
+from lapwing import LPDP, LPP, LSDA, NPE
 from lapwing.data import as_data
 from lapwing.graphs import Graph
 from lapwing.problem import degree_sum, laplacian_sum
-
-# What the papers use where the defaults may differ: columns as they are, directions of unit length, no ridge, graphs added as
-# they are written.
-SETTINGS = {
-    "standardize": False,
-    "center": "auto",
-    "scaling": "unit",
-    "ridge": 0.0,
-    "normalize": None,
-    "gamma": "scale",
-    "unit_rows": False,
-}
-OWN = {LPI: {"ridge": 10.0}, L21PCA: {"center": "mean"}, RobustGLPCA: {"center": "mean"}}
 
 
 def form(M, F, shift=None):
@@ -32,23 +19,20 @@ def form(M, F, shift=None):
     return as_data(F).form(M, np.zeros(F.shape[1]) if shift is None else shift)
 
 
-def published(method, *args, **params):
-    """The method with the given parameters, and with the papers' settings for those that are not given."""
-    accepted = signature(method).parameters
-    given = signature(method).bind_partial(*args, **params).arguments
-    settings = SETTINGS | OWN.get(method, {})
-    return method(**{name: value for name, value in settings.items() if name in accepted} | given)
-
-
 def literal(method, *args, **params):
-    """The method as its equation has it, whatever the defaults are: no truncation, no ridge, columns and graphs as given.
+    """The method as its paper prints it, ``preset="paper"``, centred so that X may be moved, and what is given beside it.
 
     ``n_components`` is 2 where it is not given, and ``graph=None`` the paper's graph.
     """
     accepted = signature(method).parameters
-    usual = {"n_components": 2, "graph": None, "pca": None}
+    usual = {"n_components": 2, "graph": None}
     named = signature(method).bind_partial(*args, **params).arguments
-    return published(method, **{name: value for name, value in usual.items() if name in accepted} | named)
+    if method in (LPP, LPDP, LSDA, NPE):
+        by_degrees = method is not NPE and named.get("penalty") is None and "constraint" not in named
+        usual["center"] = "degree" if by_degrees else "mean"
+    if "rho" in accepted:
+        usual["rho"] = 1.02  # that of the paper stops above the optimum
+    return method(preset="paper", **{name: value for name, value in usual.items() if name in accepted} | named)
 
 
 def inverse(distances):

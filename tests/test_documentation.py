@@ -170,7 +170,8 @@ def test_every_attribute_of_partial_fit_is_documented(name):
 @pytest.mark.parametrize("name", [name for name in CLASSES if dataclasses.is_dataclass(named(name))])
 def test_every_field_is_documented(name):
     fields = {field.name for field in dataclasses.fields(named(name)) if not field.name.startswith("_")}
-    assert fields <= described(named(name), "Attributes").keys()
+    section = "Parameters" if issubclass(named(name), graphs.Graph) else "Attributes"
+    assert fields <= described(named(name), section).keys()
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -244,6 +245,39 @@ def test_sentences_after_a_reference_replace_all_but_the_first_paragraph():
     assert description == first + "\n\nSeven directions are\nenough."
 
 
+class DescribedInPart(LPP, without=("verbose",)):
+    """A method of a user with a parameter of its own.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        How much.
+    pca
+        As in :class:`LPP`. Seven directions are enough.
+    ...
+        As in :class:`LPP`.
+
+    Attributes
+    ----------
+    own_ : float
+        Something else.
+    ...
+        As in :class:`LPP`, without ``trace_ratio_`` and ``mean_``.
+    """
+
+    alpha: float = 1.0
+
+
+def test_three_dots_are_all_others_in_the_order_of_the_signature():
+    known, own = described(LPP), described(DescribedInPart)
+    assert list(own) == list(inspect.signature(DescribedInPart).parameters)
+    assert own["ridge"] == known["ridge"]
+    assert own["pca"][1].endswith("Seven directions are enough.")
+    assert own.keys() - known.keys() == {"alpha"}
+    theirs = [name for name in described(LPP, "Attributes") if name not in ("trace_ratio_", "mean_")]
+    assert list(described(DescribedInPart, "Attributes")) == ["own_", *theirs]
+
+
 def test_other_text_stays_as_it_is():
     assert described(Described)["graph"][1] == "As in :class:`NoSuchClass`."
     assert inspect.getdoc(Described).endswith("Notes\n-----\nAs in :class:`LPP`.")
@@ -295,7 +329,7 @@ def class_examples():
 
 def test_no_example_of_a_class_is_lost():
     examples, found = class_examples()
-    assert len(examples) == 85
+    assert len(examples) == 89
     assert len(examples.keys() - found) == 34
 
 
@@ -314,9 +348,12 @@ def test_examples_of_classes(name):
 
 
 def test_the_documented_ridge_of_documents():
-    """In docs/documents.md, three times, and in the docstring."""
-    page = (DOCS / "documents.md").read_text()
-    places = re.findall(r"(\d+), the default", page) + re.findall(r"is (\d+), chosen", inspect.getdoc(LPI))
+    """In docs/documents.md, in the tables of docs/measured-tasks.md, and in the docstring."""
+    places = re.findall(r"is (\d+), chosen", inspect.getdoc(LPI))
+    places += re.findall(r"(\d+) is the default", (DOCS / "documents.md").read_text("utf-8"))
+    tables = (DOCS / "measured-tasks.md").read_text("utf-8")
+    places += re.findall(r"ridge (\d+), the default", tables) + re.findall(r"\| (\d+), the default", tables)
+    assert len(places) == 5
     (ridge,) = {int(number) for number in places}
     X = sparse.random(60, 90, density=0.2, format="csr", random_state=0)
     given = [LPI(3, graph=4, ridge=value).fit(X).components_ for value in ("auto", ridge, 1.1 * ridge)]
@@ -435,7 +472,7 @@ def test_the_centres_of_a_page_can_be_used(name):
 
 
 def test_the_marks_of_unknown_labels_are_those_that_files_use():
-    page = (DOCS / "few-labels.md").read_text("utf-8")
+    page = (DOCS / "labels.md").read_text("utf-8")
     rows = re.findall(r"^\| (.*) as text \|.*\| (.*) \|$", page, re.M)
     (unknown, said), (classes, otherwise) = rows
     assert said == "unknown"

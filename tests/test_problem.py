@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from lapwing.operators import Structured, diagonal, identity, laplacian
-from lapwing.problem import ORTHOGONAL, Constraint, Problem, Term, attraction, degree_sum, laplacian_sum
+from lapwing.problem import ORTHOGONAL, Constraint, Problem, Term, degree_sum, laplacian_sum
 
 
 def term(coefficient, seed=0):
@@ -21,12 +21,6 @@ def test_scaled_terms_keep_their_matrices():
     assert (one.coefficient, three.coefficient) == (2.0, 3.0)
     assert three.laplacian is one.laplacian
     assert three.degrees is one.degrees
-
-
-def test_what_pulls_is_above_0():
-    terms = [term(c)[0] for c in (1.0, -0.5, 0.0, 2.0)]
-    assert [t.coefficient for t in attraction(terms)] == [1.0, 2.0]
-    assert attraction(terms[1:3]) == []
 
 
 @pytest.mark.parametrize("coefficients", [(1.0,), (0.5,), (1.0, -0.3), (2.0, 1.0, -1.0)])

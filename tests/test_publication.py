@@ -30,7 +30,7 @@ def test_one_version():
 def test_the_five_papers_are_cited():
     titles = {reference["title"].lower() for reference in CITATION["references"]}
     assert len(titles) == 5
-    pages = (ROOT / "docs" / "papers-to-code.md").read_text().lower().replace("\n", " ")
+    pages = (ROOT / "docs" / "methods.md").read_text().lower().replace("\n", " ")
     assert all(title in pages for title in titles)
     assert all(title in BIB.lower().replace("{", "").replace("}", "") for title in titles)
 

@@ -151,8 +151,8 @@ def test_places_that_are_not_there(place, said):
         places.find(place)
 
 
-def test_every_line_of_papers_to_code_is_there():
-    found = re.findall(r"\{line\}`([^`]*)`", (DOCS / "papers-to-code.md").read_text())
+def test_every_line_of_the_papers_equations_is_there():
+    found = re.findall(r"\{line\}`([^`]*)`", (DOCS / "methods.md").read_text())
     assert len(found) > 100
     for place in found:
         places.find(place)

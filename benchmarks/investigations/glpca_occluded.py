@@ -23,7 +23,7 @@ from lapwing.methods import L21PCA
 from lapwing_papers.experiments import _glpca as paper
 from lapwing_papers.experiments import get
 from lapwing_papers.experiments._data import dataset
-from lapwing_papers.published import published
+from lapwing_papers.published import as_kept as published
 
 DRAWS, STARTS, LABELINGS = 2, 8, 3
 TABLE_5, TABLE_6 = get("glpca-table-5").published, get("glpca-table-6").published

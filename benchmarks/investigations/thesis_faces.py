@@ -25,7 +25,7 @@ from lapwing.methods import LPP, LaplacianScore
 from lapwing.metrics import clustering_accuracy
 from lapwing_papers.experiments import _thesis as thesis
 from lapwing_papers.experiments._clustering import drawn
-from lapwing_papers.published import published
+from lapwing_papers.published import as_kept as published
 
 Data = tuple[np.ndarray, np.ndarray]
 CLASSES, DRAWS, STARTS = (5, 10, 30, 68), 6, 10

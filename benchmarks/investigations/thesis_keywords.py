@@ -23,7 +23,7 @@ from lapwing.graphs import KNN
 from lapwing.methods import LPP
 from lapwing_papers.experiments import _thesis_text as thesis
 from lapwing_papers.experiments import collected, get
-from lapwing_papers.published import published
+from lapwing_papers.published import as_kept as published
 from lapwing_papers.retrieval import neighborhood_accuracy
 
 NAME = "reuters"

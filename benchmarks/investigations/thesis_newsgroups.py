@@ -20,7 +20,7 @@ from lapwing.methods import LPP
 from lapwing_papers.experiments import _thesis_text as thesis
 from lapwing_papers.experiments import get
 from lapwing_papers.experiments._data import dataset
-from lapwing_papers.published import published
+from lapwing_papers.published import as_kept as published
 
 N_TRAIN, WORDS, DIMENSIONS = 500, thesis.WORDS, (100, 200, 400, 700, 1000)
 PRINTED = get("thesis-table-2.2").published["accuracy"][thesis.PAPERS_WORDS]

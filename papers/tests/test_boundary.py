@@ -83,7 +83,7 @@ def test_every_parameter_is_documented_with_its_default(name):
 def test_roles_of_pages_name_what_there_is():
     pages = [page.read_text("utf-8") for page in DOCS.glob("*.md")]
     roles = {role for page in pages for role in re.findall(r"\{(?:class|func)\}`~?lapwing_papers\.([\w.]+)`", page)}
-    assert len(roles) > 4
+    assert roles
     for role in roles:
         assert callable(thing(role))
         assert role in listed()

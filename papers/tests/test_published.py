@@ -113,13 +113,13 @@ def newsgroups():
 
 
 def test_text_is_never_densified(newsgroups):
-    """18,846 x 29,916: one dense copy would be 4.5 GB, one dense Gram matrix of the rows 2.8 GB."""
-    X, y = newsgroups
+    """Of 6,282 x 29,916 one dense copy would be 1.5 GB, and one dense Gram matrix of the rows 0.3 GB."""
+    X, y = newsgroups[0][::3], newsgroups[1][::3]
     tracemalloc.start()
     model = MMC(10).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 0.5e9
+    assert peak < 0.2e9
     assert model.transform(X).shape == (X.shape[0], 10)
 
 
@@ -130,8 +130,5 @@ def test_text_by_operators_equals_the_dense_solution(newsgroups, monkeypatch):
     dense = estimator.fit(X).components_
     assert estimator.rank_ is not None
     limits.large_from(monkeypatch, 1000)
-    estimator.set_params(
-        ridge=30 * min(X.shape) / estimator.rank_
-    )  # operators do not know the rank, the unit of the ridge
     assert estimator.fit(X).rank_ is None
     assert subspace_angles(dense.T, estimator.components_.T).max() < 1e-6

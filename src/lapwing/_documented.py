@@ -1,16 +1,12 @@
-"""Docstrings of classes, written out in full when the class is made.
+"""Docstrings of classes and functions, written out in full when they are made.
 
-Methods share most of their parameters and attributes. Each is described once, in the class where it matters most, and the
-docstrings of the other classes refer to it::
+Methods share most of their parameters and attributes. Each is described once, where it matters most, and other classes say
+``As in :class:`LPP`.`` below its name, or below several names: ``MFA.__doc__`` then has the type, the default and the
+description that ``LPP`` gives. Sentences that follow the reference take the place of all but the first paragraph of that
+description, which says what holds for every method.
 
-    center, scaling
-        As in :class:`LPP`.
-    pca
-        As in :class:`LPP`. ``"auto"`` keeps all directions.
-
-``MFA.__doc__`` then has, for each of these names, the type, the default and the description that ``LPP`` gives. Where further
-sentences follow the reference, they take the place of all but the first paragraph of that description. So the first
-paragraph of a description says what holds for every method, and the paragraphs after it what holds for the method itself.
+Three dots in the place of a name stand for all parameters of the class, or all attributes of the other class, that the section
+does not name; "without ``trace_ratio_``" after the reference leaves some out.
 """
 
 from __future__ import annotations
@@ -18,15 +14,16 @@ from __future__ import annotations
 import re
 from functools import partial
 from importlib.metadata import PackageNotFoundError, metadata
-from inspect import cleandoc
+from inspect import cleandoc, signature
 from textwrap import dedent, indent
-from typing import Any
+from typing import Any, TypeVar
 
 SECTION = re.compile(r"^(Parameters|Attributes)\n----------\n((?:(?!^\S.*\n---).*\n?)*)", re.M)
 ENTRY = re.compile(r"^(\S.*)\n?((?:(?: .*)?\n?)*)", re.M)
-REFERENCE = re.compile(r"As in :class:`(?:[\w.]*\.)?(\w+)`\.\s*")
-CLASSES: dict[str, type] = {}  # those that a docstring may refer to, by name; the first of several
-WAITING: dict[str, list[type]] = {}  # classes that refer to a class that is not made yet, as a map does to a method
+REFERENCE = re.compile(r"As in :\w+:`(?:[\w.]*\.)?(\w+)`(?:, without ([^.]*))?\.\s*")
+T = TypeVar("T", bound=Any)
+KNOWN: dict[str, Any] = {}  # what a docstring may refer to, by name; the first of several
+WAITING: dict[str, list[Any]] = {}  # classes that refer to a class that is not made yet, as a map does to a method
 
 
 class Documented:
@@ -34,10 +31,17 @@ class Documented:
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
-        CLASSES.setdefault(cls.__name__, cls)
-        for waiting in (cls, *WAITING.pop(cls.__name__, ())):
-            if text := vars(waiting).get("__doc__"):  # there is no text under ``python -OO``
-                waiting.__doc__ = SECTION.sub(partial(_section, waiting), cleandoc(text))
+        documented(cls)
+
+
+def documented(thing: T) -> T:
+    """Write out the docstring of a class or a function, and of those that have waited for it."""
+    KNOWN.setdefault(thing.__name__, thing)
+    for waiting in (thing, *WAITING.pop(thing.__name__, ())):
+        text = vars(waiting).get("__doc__") if isinstance(waiting, type) else waiting.__doc__
+        if text:  # there is none under ``python -OO``
+            waiting.__doc__ = SECTION.sub(partial(_section, waiting), cleandoc(text))
+    return thing
 
 
 def entries(text: str, section: str) -> dict[str, tuple[str, str]]:
@@ -50,34 +54,37 @@ def entries(text: str, section: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _section(owner: type, section: re.Match[str]) -> str:
+def _section(owner: Any, section: re.Match[str]) -> str:
     title, body = section.groups()
-    return f"{title}\n----------\n" + "".join(_entry(owner, title, *entry) for entry in ENTRY.findall(body))
-
-
-def _entry(owner: type, title: str, head: str, description: str) -> str:
-    """An entry, or the several that it stands for where it names more than one parameter."""
-    names, _, kind = head.partition(" : ")
-    reference = REFERENCE.match(own := dedent(description).strip())
-    other = reference and CLASSES.get(reference[1])
-    if reference and other is None:
-        WAITING.setdefault(reference[1], []).append(owner)
-    theirs = entries((other and other.__doc__) or "", title)
-    if reference is None or not theirs.keys() >= set(names.split(", ")):
-        return f"{head}\n{description}"
-    own, full = own[reference.end() :], ""
-    for name in names.split(", "):
-        their_kind, text = theirs[name]
-        text = text.split("\n\n")[0] + "\n\n" + own if own else text
-        full += f"{name} : {kind or their_kind}\n{indent(text, ' ' * 4)}\n"
-    return full + "\n" if description.endswith("\n\n") else full
+    found: dict[str, str] = {}  # entries by their names
+    order = list(signature(owner).parameters) if title == "Parameters" else []
+    for head, description in ENTRY.findall(body):
+        names, _, kind = head.partition(" : ")
+        reference = REFERENCE.match(own := dedent(description).strip())
+        other = reference and KNOWN.get(reference[1])
+        if reference and other is None:
+            WAITING.setdefault(reference[1], []).append(owner)
+        theirs = entries((other and other.__doc__) or "", title)
+        wanted = names.split(", ")
+        if names == "..." and reference and theirs:
+            taken = {*", ".join(found).split(", "), *re.findall(r"``(\w+)``", reference[2] or "")}
+            has = signature(owner).parameters if title == "Parameters" else theirs
+            wanted = [name for name in theirs if name in has and name not in taken]
+            order = order or list(theirs)  # attributes of its own come first
+        if reference is None or not theirs.keys() >= set(wanted):
+            found[names] = f"{head}\n{description.rstrip()}\n"
+            continue
+        own = own[reference.end() :]
+        for name in wanted:
+            their_kind, text = theirs[name]
+            text = text.split("\n\n")[0] + "\n\n" + own if own else text
+            found[name] = f"{name} : {kind or their_kind}\n{indent(text, ' ' * 4)}\n"
+    ordered = sorted(found, key=lambda names: order.index(names) if names in order else -1)
+    return f"{title}\n----------\n" + "".join(found[names] for names in ordered) + "\n" * body.endswith("\n\n")
 
 
 def page_of_a_class() -> str:
-    """Where the reference of this version has the page of a class, with ``{estimator_name}`` in the place of its name.
-
-    The address is that of the documentation in the package's metadata. The text is empty where the metadata have none.
-    """
+    """The address of a class in the documentation, with ``{estimator_name}`` for its name; empty where metadata have none."""
     try:
         urls = metadata(__package__).get_all("Project-URL") or []
     except PackageNotFoundError:

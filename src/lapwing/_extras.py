@@ -77,14 +77,17 @@ class Progress:
 
     def __call__(self, done: int, doing: str | None = None) -> None:
         now, verbose = time.monotonic(), VERBOSE.get()
-        is_due = _is_read() and now - self._start >= PATIENCE and now - self._shown >= BETWEEN
+        # A program without a console has no stderr.
+        is_read = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        is_due = is_read and now - self._start >= PATIENCE and now - self._shown >= BETWEEN
         if not (is_due if verbose is None else verbose and sys.stderr is not None):
             return
         self._shown, self._visible = now, True
         line = f"{doing or self.doing}: {done:,} {self.unit}"
         if self.total is not None:
             left = (now - self._start) * (self.total - done) / max(done, 1)
-            line = f"{doing or self.doing}: {done:,} of {self.total:,} {self.unit}, {_in_words(left)} left"
+            left_in_words = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
+            line = f"{doing or self.doing}: {done:,} of {self.total:,} {self.unit}, {left_in_words} left"
         sys.stderr.write(f"\r{line[:78]:<78}")
         sys.stderr.flush()
 
@@ -95,12 +98,3 @@ class Progress:
         if self._visible:
             sys.stderr.write("\r" + " " * 78 + "\r")
             sys.stderr.flush()
-
-
-def _in_words(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-def _is_read() -> bool:
-    """Whether somebody may read what is printed now. A program without a console has no stderr."""
-    return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)

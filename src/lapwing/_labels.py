@@ -26,7 +26,7 @@ def label_array(y: Any, n: int) -> np.ndarray:
             label is not None and isinstance(label == label, bool | np.bool_) and label == label for label in y
         )
     else:
-        present = y.dtype.kind != "f" or bool(np.isfinite(y).all())
+        present = y.dtype.kind not in "fmM" or bool(np.isfinite(y).all())  # NaN, and NaT of dates
     if not present:
         raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
     if y.dtype.kind == "f" and (y != np.round(y)).any():

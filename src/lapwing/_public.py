@@ -10,15 +10,8 @@ from typing import Any
 def public(module: str, names: Iterable[str], found: Mapping[str, Any]) -> None:
     """Let classes carry their public module, so that moving a file breaks no model.
 
-    Parameters
-    ----------
-    module : str
-        The public module.
-    names : iterable of str
-        The public names. Those of functions and constants are passed over, since pytest finds the doctests of functions by
-        their module.
-    found : mapping
-        The variables of the package that has these names.
+    ``found`` are the variables of a package that has these public names. Functions are passed over, since pytest finds their
+    doctests by their module.
     """
     for name in names:
         if isclass(found[name]):

@@ -11,6 +11,20 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 
+# What holds no rows, by the package and the name of its class, and what to pass in its place.
+NO_ROWS = {
+    (
+        "pyarrow",
+        "ParquetFile",
+    ): "X.read().to_pandas(), or, where rows are read in blocks, pyarrow.dataset.dataset(path)",
+    ("polars", "LazyFrame"): "X.collect()",
+    ("zarr", "Group"): "an array of two dimensions that it holds",
+    (
+        "dask",
+        "DataFrame",
+    ): "a dask array, for example X.to_dask_array(lengths=True), or X.compute() if there is room for it",
+}
+
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least ``least``."""
@@ -59,14 +73,11 @@ def caller_stacklevel() -> int:
 
 
 def check_compressed(X: Any) -> None:
-    """Raise unless every entry of a sparse array in compressed format lies inside the array.
-
-    Compiled code does not check what a file says.
-
-    SciPy does not look at the pointers of an array without entries. It takes the differences of pointers, which may overflow.
-    """
+    """Raise unless every entry of a sparse array in compressed format lies inside it, which compiled code does not check."""
     X.check_format(full_check=True)
-    if (X.indptr[1:] < X.indptr[:-1]).any():
+    if (
+        X.indptr[1:] < X.indptr[:-1]
+    ).any():  # SciPy takes differences of pointers, which may overflow, or does not look
         raise ValueError("indptr must be a non-decreasing sequence")
     if X.dtype == np.float16:
         raise ValueError("a sparse array of float16, which SciPy cannot compute with; use float32")
@@ -74,26 +85,14 @@ def check_compressed(X: Any) -> None:
 
 def check_rows(X: Any) -> None:
     """Raise where X is something that no method can read rows from."""
+    package, name = type(X).__module__.partition(".")[0].partition("_")[0], type(X).__name__
     if isinstance(X, str | PathLike):
         raise TypeError(
             f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X, or, to a method that reads rows in "
             f"blocks, pyarrow.dataset.dataset({str(X)!r})"
         )
-    package, name = type(X).__module__.partition(".")[0], type(X).__name__
-    if package == "pyarrow" and name == "ParquetFile":
-        raise TypeError(
-            "X is a pyarrow ParquetFile; pass X.read().to_pandas(), or, to a method that reads rows in blocks, "
-            "pyarrow.dataset.dataset(path)"
-        )
-    if package == "polars" and name == "LazyFrame":
-        raise TypeError("X is a polars LazyFrame, which holds a query and no rows; pass X.collect()")
-    if package == "zarr" and not hasattr(X, "ndim"):
-        raise TypeError(f"X is a zarr {name}; pass an array of two dimensions that it holds")
-    if package.startswith("dask") and name == "DataFrame":
-        raise TypeError(
-            "X is a dask DataFrame; pass a dask array, for example X.to_dask_array(lengths=True), or X.compute() if there is "
-            "room for it"
-        )
+    if (package, name) in NO_ROWS:
+        raise TypeError(f"X is a {package} {name}; pass {NO_ROWS[package, name]}")
     if isinstance(X, Iterator):
         raise TypeError(
             f"X is a {name}, which can be read only once; pass an array, such as numpy.array(list(X)), or give its parts to "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -14,7 +16,10 @@ from ._public import public
 from ._validation import caller_stacklevel, check_choice, check_count
 from .maps import Centre, Keep
 
-# For sparse X that is too large to be decomposed whole (measured on 20 Newsgroups):
+# Rows of words, whose labels attract: from so many rows and columns on, and with fewer entries than this share that are not 0.
+# There, one direction in so many or fewer is found without a dense matrix, which takes 0.8 s and not 5 at 4,200 x 1,500.
+THIN_SIDE, THIN_SHARE, THIN_FEW = 800, 0.05, 20
+# For sparse X that is too large to be decomposed whole, where no labels attract (measured on 20 Newsgroups):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
 LARGE_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
 # scaling="auto" is "constraint" where two things hold: the DOMINANT leading directions hold more than DOMINANT_SHARE of the
@@ -26,12 +31,10 @@ SMALL_CLASSES = 10  # where classes have fewer samples than this on average, all
 # gamma="auto" in units of "scale". LABEL_WIDTH is for graphs in which both labels and neighbours attract, and for X that is
 # too large to see how its variance is spread. PLAIN_WIDTH is for graphs in which no labels attract.
 LABEL_WIDTH, PLAIN_WIDTH = 0.25, 0.5
-UNITS_RATIO = 10.0  # columns count as in one unit where the largest deviation is at most this many times the median
+UNITS_RATIO = 10.0  # columns count as in one unit where the largest size is at most this many times the median one
 # Deviations of at least 10 columns count as falling where their rank correlation with the place of the column is below -0.9.
 FALLING_COLUMNS, FALLING_CORRELATION = 10, -0.9
-LEAST_OBJECTIVE = (
-    1e-6  # with scaling="objective", a smaller objective counts as this; classes that become points have such
-)
+LEAST_OBJECTIVE = 1e-6  # with scaling="objective", less counts as this, as that of classes that become points
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
 CHOICES = {
     "constraint": ("matrix", "orthogonal", "trace-ratio"),
@@ -39,6 +42,16 @@ CHOICES = {
     "scaling": ("auto", "constraint", "objective", "unit"),
     "center": ("auto", "mean", "degree", False),
     "standardize": ("auto", True, False),
+    "preset": ("measured", "paper"),
+}
+# What "auto" stands for with preset="paper": the equation as it is printed. The rules of a method say what differs in its own.
+PAPER: dict[str, Any] = {
+    "pca": None,
+    "standardize": False,
+    "normalize": None,
+    "ridge": 0.0,
+    "scaling": "constraint",
+    "gamma": "scale",
 }
 
 
@@ -59,39 +72,22 @@ class UnitsWarning(UserWarning):
 
 
 class Rules(NamedTuple):
-    """The numbers in which methods differ.
+    """The numbers in which methods differ."""
 
-    Attributes
-    ----------
-    energy : float
-        The share of the variance that ``pca="auto"`` keeps.
-    small_energy : float
-        The same for small classes, where labels alone say what attracts.
-    neighbor_energy : float or None
-        The same where no labels attract. None uses ``energy`` there too.
-    directions : float
-        ``pca="auto"`` keeps at least this many directions per component.
-    ridge : float
-        ``ridge="auto"`` where X can be decomposed whole and no labels attract.
-    label_ridge : float or None
-        ``ridge="auto"`` where labels alone say what attracts. None chooses it by the spread of the variance.
-    sum_ridge : float
-        ``ridge="auto"`` where labels and neighbours say what attracts.
-    of_kernel : bool
-        Whether the features are those of a kernel. Without a kernel, a graph of classes is treated as in discriminant
-        analysis: the units of the columns do not matter, and directions have the same variance within classes. With a kernel
-        neither holds. Where neighbours attract as well, directions are truncated beside the ridge. There are as many features
-        as samples or landmarks, and the ridge shall not depend on that number, so it is in units of the trace per sample.
-    """
-
-    energy: float = 0.9
-    small_energy: float = 1.0
-    neighbor_energy: float | None = None
-    directions: float = 1.25
-    ridge: float = 0.0
-    label_ridge: float | None = None
-    sum_ridge: float = 0.3
+    energy: float = 0.9  # the share of the variance that pca="auto" keeps
+    small_energy: float = 1.0  # the same for small classes, where labels alone say what attracts
+    neighbor_energy: float | None = None  # the same where no labels attract; None uses ``energy`` there too
+    directions: float = 1.25  # pca="auto" keeps at least this many directions per component
+    ridge: float = 0.0  # ridge="auto" where X can be decomposed whole and no labels attract
+    label_ridge: float | None = None  # the same where labels alone attract; None chooses by the spread of the variance
+    sum_ridge: float = 0.3  # the same where labels and neighbours attract
+    # Whether the features are those of a kernel. Without a kernel, a graph of classes is treated as in discriminant analysis:
+    # the units of the columns do not matter, and directions have the same variance within classes. With a kernel neither
+    # holds. Where neighbours attract as well, directions are truncated beside the ridge. There are as many features as samples
+    # or landmarks, and the ridge shall not depend on that number, so it is in units of the trace per sample.
     of_kernel: bool = False
+    unit_length: bool = False  # whether scaling="auto" is always "unit"
+    paper: Mapping[str, Any] = {}  # what "auto" stands for with preset="paper", where that is not ``PAPER``
 
 
 class GraphFacts(NamedTuple):
@@ -109,6 +105,8 @@ class GraphFacts(NamedTuple):
     is_sampled: bool  # whether ``graph`` searches for the neighbours of a sample of the rows
     requests: list  # all that the graphs ask of ``data.nearest``
     beside: list  # the places of columns of X that graphs read and maps do not
+    leaves: list  # the graphs that both are sums of
+    reads_labels: bool  # whether one of them reads labels
 
 
 def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: bool) -> GraphFacts:
@@ -118,7 +116,7 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
     reading = [bool(leaf.reads_labels) for leaf in pull]
     own = [request for _, leaf in signed for request in leaf.requests()]
     requests = own if penalty is None else own + penalty.requests()
-    beside = {place for _, leaf in signed for place in leaf.beside_columns}
+    leaves = [leaf for _, leaf in (signed if penalty is None else signed + penalty.signed())]
     alone, repels = bool(reading) and all(reading), any(coefficient < 0 for coefficient, _ in signed)
     is_sum = sum(not leaf.counts_pairs for leaf in pull) > 1
     return GraphFacts(
@@ -134,7 +132,9 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
         is_euclidean=all(r.metric in ("euclidean", "l2", "sqeuclidean") for r in requests),
         is_sampled=any(isinstance(r.queries, Integral) and r.queries < n for r in own),  # checked by the search
         requests=requests,
-        beside=sorted(beside if penalty is None else beside.union(penalty.beside_columns)),
+        beside=sorted({place for leaf in leaves for place in leaf.beside_columns}),
+        leaves=leaves,
+        reads_labels=any(leaf.reads_labels for leaf in leaves),
     )
 
 
@@ -147,6 +147,21 @@ class Settings(NamedTuple):
     ridge: float | None
     equal_say: bool
     is_too_large: bool = False  # whether ``pca=None`` asks for a whole rank that cannot be found
+    by_products: bool = (
+        False  # whether few directions of thin rows are found without a dense matrix, if they are sparse
+    )
+
+
+@contextmanager
+def as_printed(estimator: Any) -> Iterator[None]:
+    """For this time, the parameters that are "auto" are those of the method's paper."""
+    given, printed = vars(estimator), {**PAPER, **estimator._rules.paper}
+    own = {name: printed[name] for name in printed if isinstance(given.get(name), str) and given[name] == "auto"}
+    given.update(own)
+    try:
+        yield
+    finally:
+        vars(estimator).update(dict.fromkeys(own, "auto"))
 
 
 def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
@@ -165,12 +180,12 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     ridge: float | None
     if not by_default or constraint != "matrix":
         ridge = 0.0 if by_default else float(given.get("ridge", 0.0))
+    elif isinstance(pca, str) and graphs.labels_attract and graphs.only_attracts and not (large and not instead):
+        ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
     elif large:
         ridge = LARGE_RIDGE if instead and isinstance(pca, str | None) else 0.0
-    elif not (isinstance(pca, str) and graphs.labels_attract and graphs.only_attracts):
-        ridge = rules.ridge
     else:
-        ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
+        ridge = rules.ridge
     if not isinstance(pca, str):
         too_large = pca is None and "pca" in given and large and not instead
         return Settings(count, Keep(pca, count or 1, principal=principal), ridge, graphs.equal_say, too_large)
@@ -187,7 +202,17 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
             kept, few = max(kept, 0.9), 1.0
         kept = few if graphs.labels_alone and _has_small_classes(data) else kept
     least = ceil(rules.directions * (count or 1))
-    return Settings(count, Keep(kept, count or 1, least, principal), ridge, graphs.equal_say)
+    few = count is not None and THIN_FEW * count <= min(data.size, data.d) and kept is None and graphs.labels_attract
+    by_products = few and instead and graphs.only_attracts and not rules.of_kernel and is_thin(data)
+    return Settings(count, Keep(kept, count or 1, least, principal), ridge, graphs.equal_say, by_products=by_products)
+
+
+def is_thin(data: Any) -> bool:
+    """Whether rows and columns are many and nearly all entries are 0, however they are stored."""
+    if not data.has_features or min(data.size, data.d) < THIN_SIDE:
+        return False
+    data.deviations()  # finds the shares as well
+    return bool(np.mean(data.shares) < THIN_SHARE)
 
 
 def _has_small_classes(data: Any) -> bool:
@@ -244,8 +269,10 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
 
     ``"auto"`` leaves columns as they are where a graph does not measure Euclidean distances, since angles and given
     distances have no units, and where the kernel has none. It leaves alone columns whose deviations fall from first to last,
-    as those of a PCA: they share one unit, and their deviations say what matters. It divides them where their deviations
-    differ much, and where a graph of classes with a ridge makes the problem invariant to units except for that ridge.
+    as those of a PCA: they share one unit, and their deviations say what matters. It divides them where a mostly filled column
+    is much larger than the median one, where the size of a column is its deviation over the root of the share that is not 0:
+    rare words are as large as frequent ones. And it divides them where a graph of classes with a ridge makes the problem
+    invariant to units except for that ridge, unless half of the columns or more are mostly zeros.
     """
     standardize, kernel = getattr(estimator, "standardize", False), getattr(estimator, "kernel", "linear")
     if standardize is False or not data.has_features:
@@ -258,17 +285,21 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     if isinstance(getattr(estimator, "ridge", 0.0), str) and getattr(estimator, "constraint", "matrix") == "matrix":
         regular = isinstance(getattr(estimator, "pca", None), str) and graphs.labels_attract and graphs.only_attracts
     invariant = not rules.of_kernel and graphs.of_classes and regular
-    s = data.deviations(few=not (always or invariant))
-    filled = data.filled if data.filled is not None else np.ones(s.size, dtype=bool)
+    s = data.deviations()  # finds the shares as well
     varying = s[s > 0]
     if not varying.size:
         return None
-    if not always and varying.size >= FALLING_COLUMNS:
+    if always:
+        return np.where(s > 0, s, 1.0)
+    if varying.size >= FALLING_COLUMNS:
         (of_ranks, common), (_, of_places) = np.cov(rankdata(varying), np.arange(varying.size))
         if common < FALLING_CORRELATION * np.sqrt(of_ranks * of_places):
             return None
-    if not (always or (invariant and filled.all())):
-        ratio = float(s[filled].max(initial=0.0) / np.median(varying))
+    shares = data.shares[s > 0]
+    filled = shares > 0.5
+    if not (invariant and filled.mean() > 0.5):
+        sizes = varying / np.sqrt(shares)
+        ratio = float(sizes[filled].max(initial=0.0) / np.median(sizes))
         if ratio <= UNITS_RATIO:
             return None
         warnings.warn(
@@ -278,7 +309,6 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
             UnitsWarning,
             stacklevel=caller_stacklevel(),
         )
-        s = data.deviations()
     return np.where(s > 0, s, 1.0)
 
 
@@ -304,6 +334,7 @@ def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, An
     V, (A, B), scaling = found.vectors, forms, getattr(estimator, "scaling", "constraint")
     if B is None or getattr(estimator, "constraint", "matrix") != "matrix":
         return "unit" if scaling == "auto" else scaling, 1.0  # directions have their length already
+    scaling = "unit" if scaling == "auto" and estimator._rules.unit_length else scaling
     if scaling == "auto":
         by_classes = graphs.of_classes and graphs.only_attracts and not estimator._rules.of_kernel
         scaling = "objective" if by_classes and isinstance(B, np.ndarray) and spread(B) < LITTLE_SPREAD else "unit"

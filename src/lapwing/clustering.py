@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._documented import documented
 from ._validation import check_choice, check_count, check_in_memory
 from .data import FLOATS, squared_lengths, unit_rows
 from .graphs import Graph
@@ -19,6 +20,7 @@ from .methods import LaplacianEigenmaps
 __all__ = ["NormalizedCut"]
 
 
+@documented
 class NormalizedCut(ClusterMixin, BaseEstimator):
     r"""Finds clusters by a graph: the relaxed normalised cut into k clusters, made discrete by k-means.
 
@@ -36,8 +38,8 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         Which samples belong together. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights is
         ``Precomputed(W)``, with which X is not looked at.
     unit_rows : bool, default=True
-        Whether the rows of Y are scaled to length 1 before k-means, which finds better clusters on most data sets. The page
-        "Defaults" of the documentation has the measurements. With two clusters Y has one column, and its rows stay as they are.
+        Whether the rows of Y are scaled to length 1 before k-means, which finds better clusters on most data sets. With two
+        clusters Y has one column, and its rows stay as they are.
     n_init : int, default=10
         How many times k-means is started; the best of its answers is kept.
     random_state : int, RandomState instance or None, default=None
@@ -53,15 +55,12 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         The fitted map that gave Y.
     kmeans_ : KMeans
         The fitted k-means, on Y or on its rows of length 1.
-    n_features_in_ : int
-        The number of features that :meth:`fit` has seen.
-    feature_names_in_ : ndarray of shape (n_features,)
-        The names of the features. Set only where X had names that are all strings.
+    n_features_in_, feature_names_in_
+        As in :class:`LPP`.
 
     References
     ----------
-    .. [1] J. Shi and J. Malik, "Normalized cuts and image segmentation", IEEE Transactions on Pattern Analysis and Machine
-       Intelligence 22, 2000. https://doi.org/10.1109/34.868688
+    .. [1] J. Shi and J. Malik, "Normalized cuts and image segmentation", IEEE TPAMI 22, 2000. https://doi.org/10.1109/34.868688
     .. [2] S. X. Yu and J. Shi, "Multiclass spectral clustering", ICCV 2003. https://doi.org/10.1109/ICCV.2003.1238361
 
     Examples

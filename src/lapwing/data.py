@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 from importlib import import_module
-from math import ceil
+from operator import iadd
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, Array, memory_map, row_blocks
+from ._arrays import BLOCK_BYTES, LONG_ROWS, Array, memory_map, row_blocks
 from ._labels import class_codes
 from ._validation import check_in_memory, check_rows, reword_text_error
 from .neighbors import Edges, Request, bound, find
@@ -33,7 +33,6 @@ EPS = float(np.finfo(np.float64).eps)
 FLOATS = [np.float64, np.float32]
 LARGE_SIDE = 4000  # sparse rows with more rows and more columns than this are never multiplied out
 GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
-FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
 ALL = slice(None)
@@ -206,7 +205,7 @@ class Data:
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
-    filled: Any = None  # which columns are not mostly zeros; None is all of them
+    shares: Any = None  # the share of the samples that are not 0, of each column, once deviations were asked for
     is_divided = False  # whether columns were divided by their deviations
     is_ready = True  # whether sums over the rows can be asked for, which rows in blocks need to know their graphs for
     # Where rows are not in memory, a method that makes their pass: once per fit, with all that graphs will ask of `nearest`.
@@ -222,11 +221,17 @@ class Data:
 
     def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None, source: Data | None = None):
         self.X, self.y, self.weights = X, y, weights
+        self._rows = X  # where they are: of tensors, X is a copy on the host
         self.n, self.d = X.shape
         self.dtype, self.is_wide = X.dtype, X.shape[0] < X.shape[1]
         self.n_columns = self.d  # of X as it was passed
         self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
-        self._step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))  # rows that are computed with at a time
+        most = BLOCK_BYTES // (8 * max(1, self.d))
+        step = max(1, most // 4, min(most, LONG_ROWS))
+        self._slices = [
+            slice(start, start + step) for start in range(0, self.n, step)
+        ]  # of rows, read one after the other
+        self._wide_step = max(1, 2 * BLOCK_BYTES // (8 * max(1, self.n)))  # columns of all rows that are read at a time
         self._mean: np.ndarray | None = None
         self._deviations: np.ndarray | None = None
         self._gram: np.ndarray | None = None
@@ -239,9 +244,9 @@ class Data:
 
     # ---- sums over the rows
 
-    def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
-        """Some rows and columns less ``about``, as a dense array in float64."""
-        return np.subtract(self.X[rows, columns], about[columns], dtype=np.float64)
+    def _part(self, rows: slice, columns: slice, about: Any) -> Any:
+        """Some rows and columns less ``about``, dense and in float64, which ``about`` is in, where the rows are."""
+        return self._rows[rows, columns] - about[columns]
 
     def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
         """The mean of the samples, weighed by ``degrees`` where these are given.
@@ -252,29 +257,26 @@ class Data:
         if degrees is None and self._mean is not None:
             return self._mean
         w = self.weights if degrees is None else degrees if self.weights is None else degrees * self.weights
-        pilot, total = self.X[0].astype(np.float64), np.zeros(self.d)
-        for start in range(0, self.n, self._step):
-            rows = slice(start, start + self._step)
-            block = self._part(rows, ALL, pilot)
-            # ``sum`` starts no BLAS threads. These would go on spinning, and slow down a search that follows.
-            total += block.sum(axis=0) if w is None else w[rows] @ block
-        mean = pilot + total / (self.n if w is None else w.sum())
+        each, pilot = None if w is None else self.own(w), self._rows[0] - self.own(np.zeros(self.d))
+        parts = ((rows, self._part(rows, ALL, pilot)) for rows in self._slices)
+        # ``sum`` starts no BLAS threads. These would go on spinning, and slow down a search that follows.
+        total: Any = sum(part.sum(0) if each is None else each[rows] @ part for rows, part in parts)
+        mean = self.host(pilot + total / (self.n if w is None else w.sum()))
         if degrees is None:
             self._mean = mean
         return mean
 
-    def deviations(self, few: bool = False) -> np.ndarray:
-        """The standard deviations of the columns, exactly 0 for constant ones. ``few`` evenly spaced rows show enough of many."""
-        if few and self.n > FEW_ROWS and self.weights is None:
-            return Data(self.X[:: ceil(self.n / FEW_ROWS)]).deviations()
+    def deviations(self) -> np.ndarray:
+        """The standard deviations of the columns, exactly 0 for constant ones."""
         if self._deviations is None:
-            mean, squares = self.mean(), np.zeros(self.d)
-            for start in range(0, self.n, self._step):
-                rows = slice(start, start + self._step)
-                block = self._part(rows, ALL, mean)
-                np.square(block, out=block)
-                squares += block.sum(axis=0) if self.weights is None else self.weights[rows] @ block
-            s = np.sqrt(squares / self.size)
+            mean, w = self.mean(), self.weights
+            shift, squares, filled = self.own(mean), 0.0, 0.0
+            for rows in self._slices:
+                part, there = self._part(rows, ALL, shift) ** 2, self._rows[rows] != 0
+                squares = squares + (part.sum(0) if w is None else w[rows] @ part)
+                whole = w is None and bool(there.all())  # as most rows are, which need no sums
+                filled = filled + (len(there) * there[0] if whole else there.sum(0) if w is None else w[rows] @ there)
+            s, self.shares = np.sqrt(self.host(squares) / self.size), self.host(filled) / self.size
             self._deviations = np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
         return self._deviations
 
@@ -303,14 +305,16 @@ class Data:
         """
         if about is self._mean and self._gram is not None:
             return self._gram
-        total, wide = np.zeros((min(self.n, self.d),) * 2), self.is_wide
-        roots = None if self.weights is None else np.sqrt(self.weights)[:, None]
-        step = max(1, 2 * BLOCK_BYTES // (8 * self.n)) if wide else self._step
-        for start in range(0, self.d if wide else self.n, step):
-            some = slice(start, start + step)
-            block = self._part(ALL, some, about) if wide else self._part(some, ALL, about)
-            block = block if roots is None else (roots if wide else roots[some]) * block
-            total += block @ block.T if wide else block.T @ block
+        shift, roots = self.own(about), None if self.weights is None else np.sqrt(self.weights)[:, None]
+        if self.is_wide:
+            step = self._wide_step
+            parts = (self._part(ALL, slice(start, start + step), shift) for start in range(0, self.d, step))
+            total = self.host(reduce(iadd, (part @ part.T for part in parts)))
+            total = total if roots is None else roots * total * roots.T
+        else:
+            some = ((rows, self._part(rows, ALL, shift)) for rows in self._slices)
+            parts = (part if roots is None else roots[rows] * part for rows, part in some)
+            total = self.host(reduce(iadd, (part.T @ part for part in parts)))
         if about is self._mean:
             self._gram = total
         return total
@@ -318,24 +322,22 @@ class Data:
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Data:
         """The rows in the coordinates N, as a Data."""
         found = np.empty((self.n, N.shape[1]), dtype=self.X.dtype)
-        for start in range(0, self.n, self._step):
-            rows = slice(start, start + self._step)
+        for rows in self._slices:
             found[rows] = self._part(rows, ALL, about) @ N
         return Data(found, self.y, self.weights)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         """``(X - about)ᵀ M (X - about)`` over the samples. With :meth:`nearest` the only place where rows meet n x n matrices."""
-        total = np.zeros((self.d, self.d))
+        total, shift = np.zeros((self.d, self.d)), self.own(about)
         wide = any(2 * U.shape[1] > self.n or isinstance(U, LinearOperator) for U, _ in M.factors)
         thin = M.sparse is None and M.rest is None and not wide
         if thin and about is self._mean and self.n >= self.d and M.diag is not None and not np.ptp(M.diag):
             total, M = M.diag[0] * self.gram(about), replace(M, diag=None)
         M = M if self.weights is None else M.repeated(self.weights)
-        slices = [slice(start, start + self._step) for start in range(0, self.n, self._step)]
         if thin:  # one pass over blocks of rows
             sums = [np.zeros((U.shape[1], self.d)) for U, _ in M.factors]
-            for rows in slices if sums or M.diag is not None else ():
-                block = self._part(rows, ALL, about)
+            for rows in self._slices if sums or M.diag is not None else ():
+                block = self._part(rows, ALL, shift)
                 if M.diag is not None:
                     total += block.T @ (M.diag[rows, None] * block)
                 for (U, _), UtF in zip(M.factors, sums, strict=True):
@@ -347,10 +349,10 @@ class Data:
         step = max(1, 4 * BLOCK_BYTES // (8 * self.n))
         for start in range(0, self.d, step):
             columns = slice(start, start + step)
-            part = self._part(ALL, columns, about)
+            part = self.host(self._part(ALL, columns, shift))
             product = M @ part
-            for rows in slices:
-                block = part[rows] if step >= self.d else self._part(rows, ALL, about)
+            for rows in self._slices:
+                block = part[rows] if step >= self.d else self.host(self._part(rows, ALL, shift))
                 total[:, columns] += block.T @ product[rows]
         return (total + total.T) / 2
 
@@ -358,11 +360,8 @@ class Data:
         """The diagonal of :meth:`form`. Where M is diagonal, these are weighted sums of the squares of each column."""
         M, found = M if self.weights is None else M.repeated(self.weights), np.zeros(self.d)
         if M.is_diagonal:
-            w = np.zeros(self.n) if M.diag is None else M.diag
-            for start in range(0, self.n, self._step):
-                rows = slice(start, start + self._step)
-                found += w[rows] @ np.square(self._part(rows, ALL, about))
-            return found
+            shift, w = self.own(about), self.own(np.zeros(self.n) if M.diag is None else M.diag)
+            return self.host(sum(w[rows] @ self._part(rows, ALL, shift) ** 2 for rows in self._slices))
         for columns in row_blocks(self.d, self.n):
             part = self._part(ALL, columns, about)
             found[columns] = np.einsum("ij,ij->j", part, M @ part)
@@ -386,26 +385,29 @@ class Data:
             return np.einsum("ij,ij->j", Q, G @ Q) / np.trace(G)
         if isinstance(self, SparseData):
             w = np.ones(self.n) if self.weights is None else self.weights
-            along = np.square(np.sqrt(w)[:, None] * (self.centred(self.mean()) @ Q)).sum(axis=0)
+            along = w @ np.square(self.centred(self.mean()) @ Q)
             return along / self._spread(self.mean(), w).sum()
-        mean, along, total = self.mean(), np.zeros(Q.shape[1]), 0.0
-        for start in range(0, self.n, self._step):
-            rows = slice(start, start + self._step)
-            block = self._part(rows, ALL, mean)
-            block = block if self.weights is None else np.sqrt(self.weights[rows, None]) * block
-            along, total = along + np.square(block @ Q).sum(axis=0), total + np.vdot(block, block)
-        return along / total
+        shift, V, along, total = self.own(self.mean()), self.own(Q), 0.0, 0.0
+        for rows in self._slices:
+            part = self._part(rows, ALL, shift)
+            part = part if self.weights is None else np.sqrt(self.weights[rows, None]) * part
+            along, total = along + ((part @ V) ** 2).sum(0), total + (part * part).sum()
+        return self.host(along / total)
 
     def centred(self, about: np.ndarray) -> LinearOperator:
         """``X - 1 aboutᵀ`` as an operator, which is never formed."""
-        slices = [slice(start, start + self._step) for start in range(0, self.n, self._step)]
+        shift = self.own(about)
+
+        def times(V: np.ndarray) -> np.ndarray:
+            columns = self.own(np.asarray(V, dtype=np.float64))
+            return np.concatenate([self.host(self._part(rows, ALL, shift) @ columns) for rows in self._slices])
+
+        def transposed(U: np.ndarray) -> Any:
+            columns = self.own(np.asarray(U, dtype=np.float64))
+            return self.host(sum(self._part(rows, ALL, shift).T @ columns[rows] for rows in self._slices))
+
         return LinearOperator(
-            self.X.shape,
-            matvec=lambda v: np.concatenate([self._part(rows, ALL, about) @ np.ravel(v) for rows in slices]),
-            rmatvec=lambda u: sum(self._part(rows, ALL, about).T @ np.ravel(u)[rows] for rows in slices),
-            matmat=lambda V: np.concatenate([self._part(rows, ALL, about) @ V for rows in slices]),
-            rmatmat=lambda U: sum(self._part(rows, ALL, about).T @ U[rows] for rows in slices),
-            dtype=np.float64,
+            (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
         )
 
     # ---- neighbours
@@ -490,7 +492,7 @@ class Data:
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         """The rows of these numbers, of whatever shape, as a dense array in float64."""
-        return self.X[index].astype(np.float64, copy=False)
+        return self.host(self._rows[self.own(index)]).astype(np.float64, copy=False)
 
     def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The inner products of pairs of rows as given."""
@@ -541,8 +543,8 @@ class Data:
         """What ``transform`` of a linear map gives. The mean comes off first: the products of far rows lose digits."""
         V, mean = (self.host(array).T.astype(self.X.dtype, copy=False) for array in (components, mean))
         found = np.empty((self.n, V.shape[1]), dtype=self.X.dtype)
-        for start in range(0, self.n, self._step):
-            found[start : start + self._step] = (self.X[start : start + self._step] - mean) @ V
+        for rows in self._slices:
+            found[rows] = (self.X[rows] - mean) @ V
         return found if self.device is None else self.device.to_caller(found)
 
     def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
@@ -581,10 +583,6 @@ class SparseData(Data):
         full = np.flatnonzero(self._counts == self.n)
         return full, Data(self.X[:, full].toarray(), weights=self.weights)
 
-    @property
-    def filled(self) -> np.ndarray:
-        return 2 * self._counts > self.n
-
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
         return np.subtract(self.X[rows, columns].toarray(), about[columns], dtype=np.float64)
 
@@ -600,8 +598,12 @@ class SparseData(Data):
             self._mean = mean
         return mean
 
-    def deviations(self, few: bool = False) -> np.ndarray:
-        return np.sqrt(self._spread(self.mean(), np.ones(self.n) if self.weights is None else self.weights) / self.size)
+    def deviations(self) -> np.ndarray:
+        mean, w = self.mean(), np.ones(self.n) if self.weights is None else self.weights
+        each = (self.X.data != 0) * np.repeat(w, np.diff(self.X.indptr))
+        self.shares = np.bincount(self.X.indices, each, minlength=self.d) / self.size
+        s = np.sqrt(self._spread(mean, w) / self.size)
+        return np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
 
     def divided(self, scale: np.ndarray) -> SparseData:
         X = sparse.csr_array(
@@ -630,12 +632,6 @@ class SparseData(Data):
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Data:
         return Data((self.X @ N - about @ N).astype(self.X.dtype, copy=False), self.y, self.weights)
-
-    def form(self, M: Structured, about: np.ndarray) -> Any:
-        if not self.is_large:
-            return super().form(M, about)
-        M, F = M if self.weights is None else M.repeated(self.weights), self.centred(about)
-        return F.T @ LinearOperator(M.shape, matvec=M.__matmul__, matmat=M.__matmul__, dtype=np.float64) @ F
 
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
         """xᵀMx - 2 m xᵀM1 + m² 1ᵀM1 for each column x of mean m. Columns that are mostly their mean lose digits here."""

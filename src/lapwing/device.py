@@ -12,7 +12,6 @@ from collections.abc import Callable
 from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -242,6 +241,8 @@ class TorchData(Data):
         self.exact_rows = 0 if tensor.device.type == "cpu" else EXACT_ROWS
         self.entries = BLOCK_ENTRIES.get(tensor.device.type, MANY_ENTRIES)  # numbers in float64 that are held at a time
         self.step = max(1, self.entries // max(1, self.d))
+        self._slices = [slice(start, start + self.step) for start in range(0, self.n, self.step)]
+        self._wide_step = max(1, self.entries // max(1, self.n))
         self.blocks = tensor.split(self.step)
         if source is not None:
             self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
@@ -264,31 +265,6 @@ class TorchData(Data):
             return array
         return self.torch.from_numpy(np.ascontiguousarray(array)).to(self.tensor.device)
 
-    def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
-        return np.subtract(host(self.tensor[rows, columns]), about[columns], dtype=np.float64)
-
-    def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
-        if degrees is None and self._mean is not None:
-            return self._mean
-        first = self.tensor[0].double()
-        if degrees is None:
-            total = sum((block.double() - first).sum(0) for block in self.blocks)
-            self._mean = host(first + total / self.n)
-            return self._mean
-        w = self.own(degrees)
-        total = sum(own @ (block.double() - first) for block, own in zip(self.blocks, w.split(self.step), strict=True))
-        return host(first + total / w.sum())
-
-    def deviations(self, few: bool = False) -> np.ndarray:
-        if few and self.n > rows_of_numpy.FEW_ROWS:
-            return TorchData(self.tensor[:: ceil(self.n / rows_of_numpy.FEW_ROWS)]).deviations()
-        if self._deviations is None:
-            mean = self.own(self.mean())
-            squares = sum((block.double() - mean).square_().sum(0) for block in self.blocks)
-            s = (squares / self.n).sqrt_()
-            self._deviations = host(s.masked_fill_(s <= 100 * EPS * mean.abs(), 0.0))
-        return self._deviations
-
     def divided(self, scale: np.ndarray) -> TorchData:
         divided = TorchData(self.tensor / self.own(scale.astype(self.dtype)), self.labels, source=self)
         divided.is_divided = True
@@ -296,20 +272,6 @@ class TorchData(Data):
 
     def without(self, columns: list[int]) -> Data:
         raise ValueError("graph= has columns beside the features, which takes X as a NumPy array")
-
-    def gram(self, about: np.ndarray) -> np.ndarray:
-        if about is self._mean and self._gram is not None:
-            return self._gram
-        shift = self.own(about)
-        if self.is_wide:
-            step = max(1, self.entries // self.n)
-            parts = zip(self.tensor.split(step, dim=1), shift.split(step), strict=True)
-            gram = host(sum(part @ part.T for part in (block.double() - own for block, own in parts)))
-        else:
-            gram = host(sum(part.T @ part for part in (block.double() - shift for block in self.blocks)))
-        if about is self._mean:
-            self._gram = gram
-        return gram
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> TorchData:
         shift, directions, dtype = self.own(about), self.own(N), self.tensor.dtype
@@ -325,7 +287,17 @@ class TorchData(Data):
             across = np.asarray(S.sum(axis=1)).ravel()
             sums = across if sums is None else across + sums
             sums = None if M.diag is not None and (np.abs(sums) <= NEGLIGIBLE * np.abs(M.diag)).all() else sums
-            total -= self._form_of_edges(S)
+            if isinstance(S, DeviceMatrix):
+                edges = S.first, S.second, S.weights
+            else:
+                above = sparse.triu(S, k=1, format="coo")
+                edges = tuple(map(self.own, (above.row.astype(np.int64), above.col.astype(np.int64), above.data)))
+            products = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
+            for i, j, weights in zip(*(part.split(self.step) for part in edges), strict=True):
+                apart = self.tensor[i].double()
+                apart -= self.tensor[j]
+                products.addmm_(apart.T, weights[:, None] * apart)
+            total -= host(products)
         if sums is not None and not np.ptp(sums) and not self.is_wide:
             total += sums[0] * self.gram(about)
         elif sums is not None:
@@ -339,45 +311,8 @@ class TorchData(Data):
             total += UtF.T @ (c[:, None] * UtF)
         return (total + total.T) / 2
 
-    def _form_of_edges(self, S: Any) -> np.ndarray:
-        """The sum over edges of their weights times the products of their differences."""
-        if isinstance(S, DeviceMatrix):
-            edges = S.first, S.second, S.weights
-        else:
-            above = sparse.triu(S, k=1, format="coo")
-            edges = tuple(map(self.own, (above.row.astype(np.int64), above.col.astype(np.int64), above.data)))
-        total = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
-        for i, j, weights in zip(*(part.split(self.step) for part in edges), strict=True):
-            apart = self.tensor[i].double()
-            apart -= self.tensor[j]
-            total.addmm_(apart.T, weights[:, None] * apart)
-        return host(total)
-
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
-        if not M.is_diagonal or M.diag is None:
-            return np.diagonal(self.form(M, about)).copy()
-        shift, weighted = self.own(about), zip(self.blocks, self.own(M.diag).split(self.step), strict=True)
-        return host(sum(w @ (block.double() - shift).square_() for block, w in weighted))
-
-    def centred(self, about: np.ndarray) -> LinearOperator:
-        shift = self.own(about)
-
-        def times(V: np.ndarray) -> np.ndarray:
-            columns = self.own(np.asarray(V, dtype=np.float64).reshape(self.d, -1))
-            found = self.torch.cat([(block.double() - shift) @ columns for block in self.blocks])
-            return host(found).reshape(self.n, *V.shape[1:])
-
-        def transposed(U: np.ndarray) -> np.ndarray:
-            columns = self.own(np.asarray(U, dtype=np.float64).reshape(self.n, -1))
-            found = sum(
-                (block.double() - shift).T @ own
-                for block, own in zip(self.blocks, columns.split(self.step), strict=True)
-            )
-            return host(found).reshape(self.d, *U.shape[1:])
-
-        return LinearOperator(
-            (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
-        )
+        return super().form_diagonal(M, about) if M.is_diagonal else np.diagonal(self.form(M, about)).copy()
 
     # ---- classes
 
@@ -396,10 +331,11 @@ class TorchData(Data):
     def classes(self) -> np.ndarray:
         return host(self.codes)
 
-    def class_sums(self, labelled: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, Callable]:
+    def class_sums(self, labelled: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, Callable, np.ndarray]:
         """The means of the classes, their numbers and their sizes, as a summary takes them; unknown labels are the last class.
 
-        With them comes a function from one weight per class to the sum of the scatters of the classes about their means.
+        With them come a function from one weight per class to the sum of the scatters of the classes about their means, and
+        the share of the rows that are not 0, of each column.
         """
         codes = self.codes if labelled else self.torch.full((self.n,), -1, device=self.tensor.device)
         size, first = int(codes.max()) + 2, self.tensor[0].double()
@@ -421,7 +357,8 @@ class TorchData(Data):
             return scale * known[key]
 
         y = np.where(there < size - 1, there, -1) if labelled else None
-        return host(means)[there], y, host(counts)[there].astype(np.float64), scatter
+        shares = host(sum((block != 0).sum(0) for block in self.blocks)) / self.n
+        return host(means)[there], y, host(counts)[there].astype(np.float64), scatter, shares
 
     # ---- neighbours
 
@@ -520,9 +457,6 @@ class TorchData(Data):
         kept = kept & (weights > 0) if symmetry == "and" else kept
         keys = keys[kept]
         return DeviceMatrix(n, keys // n, keys % n, weights[kept])
-
-    def rows_at(self, index: np.ndarray) -> np.ndarray:
-        return host(self.tensor[self.own(index)].double())
 
     @cached_property
     def squares(self) -> np.ndarray:

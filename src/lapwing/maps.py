@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from numbers import Integral
 from operator import methodcaller
@@ -10,48 +11,39 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, solve_triangular
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import aslinearoperator
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
 from ._arrays import Array, row_blocks
+from ._validation import caller_stacklevel
 from .data import EPS, Data, squared_lengths
 from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solve
 
 # The rounding of rows before they are centred adds at most this share of their sum of squares to an eigenvalue of their scatter.
 ROUNDING = {name: float(np.finfo(name).eps) ** 2 for name in ("float64", "float32")}
-SHORT = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
+FAR_ROW = 1e8  # how many times the second largest variance the largest is, where one row may be all there is to it
+SHORT_SHARE = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
 LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
 LANCZOS_SIDE = 4000  # from a Gram matrix of this size on, few of many directions are found by Lanczos
 LANCZOS_SHARE = 20  # and only where fewer than 1 in this many directions are asked for
 FEWEST_FOUND = 64  # how many directions Lanczos finds at least, so that rules see how the variance is spread
 MOST_DIRECTIONS = 1024  # of large sparse rows, a share of the variance is looked for among this many directions
-SEEN = 1e-12  # rounding of an exponent of a Gaussian kernel below this is not looked at
-VANISHED = 750.0  # exp(-x) is 0 from here on
+SEEN_EXPONENT = 1e-12  # rounding of an exponent of a Gaussian kernel below this is not looked at
+VANISHED_EXPONENT = 750.0  # exp(-x) is 0 from here on
 MEDIAN_ROWS = 1000  # this many rows show the medians of the columns well enough
+CONSTANT = "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
 
 
 class Keep(NamedTuple):
-    """``pca=``: how many principal directions the problem is solved in.
+    """``pca=``: how many principal directions the problem is solved in."""
 
-    Attributes
-    ----------
-    share : None, int or float
-        None keeps all directions of the rank, a whole number keeps that many, and a fraction keeps that share of the
-        variance.
-    n_components : int
-        How many directions the method asks for.
-    least : int or None
-        With ``pca="auto"``, at least this many directions are kept, or all there are. None where the user chose ``share``:
-        keeping fewer directions than components is then an error.
-    principal : bool
-        Whether coordinates are along principal directions even where all are kept. Orthogonal directions need this.
-    """
-
-    share: Any = None
-    n_components: int = 1
+    share: Any = None  # None keeps the whole rank, a whole number that many, and a fraction that share of the variance
+    n_components: int = 1  # how many directions the method asks for
+    # With pca="auto", at least this many are kept, or all there are. None where the user chose ``share``: keeping fewer
+    # directions than components is then an error.
     least: int | None = None
-    principal: bool = False
+    principal: bool = False  # whether coordinates are along principal directions even where all are kept
 
     @property
     def at_most(self) -> int | None:
@@ -62,9 +54,7 @@ class Keep(NamedTuple):
         """How many directions to keep, given the variances of all directions of the rank, descending, and their ``total``."""
         rank = values.size
         if rank == 0:
-            raise RankError(
-                "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
-            )
+            raise RankError(CONSTANT)
         if self.share is None:
             return rank
         if isinstance(self.share, Integral):
@@ -86,57 +76,39 @@ class Keep(NamedTuple):
 
 
 class Centre(NamedTuple):
-    """What is subtracted from the rows: their mean under ``degrees``, their plain mean where these are None, or nothing.
-
-    ``is_seen`` says whether the constraint changes with what is subtracted. A diagonal constraint does, and a Laplacian does
-    not.
-    """
+    """What is subtracted from the rows: their mean under ``degrees``, their plain mean where these are None, or nothing."""
 
     degrees: np.ndarray | None = None
     at_origin: bool = False
-    is_seen: bool = True
+    is_seen: bool = True  # whether the constraint changes with it, as a diagonal one does and a Laplacian does not
 
 
 class Coordinates(NamedTuple):
-    """The rows in the coordinates that the problem is solved in, and the way back.
+    """The rows in the coordinates that the problem is solved in, and the way back."""
 
-    Attributes
-    ----------
-    data : Data
-        The rows in these coordinates.
-    mean : ndarray
-        What is subtracted, in these coordinates.
-    back : callable
-        From (p, k) in these coordinates to (k, n_features).
-    origin : ndarray
-        What is subtracted, in features; for a kernel, the means of the columns of its matrix.
-    spectrum : tuple or None
-        The variances of all principal directions, descending, and their total.
-    n_pca : int or None
-        How many directions were kept; None where all columns are the coordinates.
-    features : Kernel, Nystroem or None
-        What gives the features of rows that a kernel stands for.
-    directions : ndarray or None
-        The kept directions in columns, where ``data`` are the rows as they are: forms are found there, and then brought here.
-    """
-
-    data: Any
-    mean: np.ndarray
-    back: Callable[[np.ndarray], np.ndarray]
-    origin: np.ndarray
-    spectrum: tuple[np.ndarray, float] | None = None
-    n_pca: int | None = None
-    features: Any = None
+    data: Any  # the rows in these coordinates
+    mean: np.ndarray  # what is subtracted, in these coordinates
+    back: Callable[[np.ndarray], np.ndarray]  # from (p, k) in these coordinates to (k, n_features)
+    origin: np.ndarray  # what is subtracted, in features; for a kernel, the means of the columns of its matrix
+    spectrum: tuple[np.ndarray, float] | None = None  # the variances of all directions, descending, and their total
+    n_pca: int | None = None  # how many directions were kept; None where all columns are the coordinates
+    features: Any = None  # what gives the features of rows that a kernel stands for
+    # The kept directions in columns, where ``data`` are the rows as they are: forms are found there, and then brought here.
     directions: np.ndarray | None = None
+    by_products: bool = False  # whether forms of sparse rows are operators
+    about: Any = None  # what is subtracted before forms are found there, near the rows also where the origin is 0
 
     def form(self, M: Any) -> Any:
         """``Fᵀ M F``."""
         N = self.directions
-        return self.data.form(M, self.mean) if N is None else N.T @ self.data.form(M, self.origin) @ N
+        if self.by_products:
+            F, M = self.data.centred(self.mean), M if self.data.weights is None else M.repeated(self.data.weights)
+            return F.T @ M.operator() @ F
+        return self.data.form(M, self.mean) if N is None else N.T @ self.data.form(M, self.about) @ N
 
     def form_diagonal(self, M: Any) -> np.ndarray:
         """The diagonal of ``Fᵀ M F``; of the columns of X, where forms are found there first."""
-        return self.data.form_diagonal(M, self.mean if self.directions is None else self.origin)
+        return self.data.form_diagonal(M, self.mean if self.directions is None else self.about)
 
 
 class Free(NamedTuple):
@@ -146,7 +118,7 @@ class Free(NamedTuple):
     form: Any = methodcaller("tosparse")
 
 
-def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False) -> Coordinates:
+def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_products: bool = False) -> Coordinates:
     """The columns of X, or its principal coordinates about its mean.
 
     Principal coordinates are taken where directions are left out, and where the constraint does not show the rank of X. Where
@@ -155,13 +127,18 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False) -> Coordin
     plain = data.mean()
     mean = np.zeros(data.d) if centre.at_origin else plain if centre.degrees is None else data.mean(centre.degrees)
     whole = keep.share is None and centre.is_seen and not keep.principal
-    if whole and (data.is_large or not data.is_wide):
-        return Coordinates(data, mean, np.transpose, mean)
+    if centre.at_origin and not data.deviations().any():
+        raise RankError(CONSTANT)
+    by_products = data.is_large or (by_products and data.is_sparse)
+    if whole and (by_products or not data.is_wide):
+        return Coordinates(data, mean, np.transpose, mean, by_products=by_products)
     about = mean if whole and centre.at_origin else plain
     values, total, N, C = directions(data, about, keep)
     if thin and C is None and not (centre.at_origin and centre.is_seen) and not _is_truncated(data, keep):
         shift = np.zeros(N.shape[1]) if centre.degrees is None else (mean - plain) @ N
-        return Coordinates(data, shift, lambda V: (N @ V).T, mean, (values, total), N.shape[1], directions=N)
+        near = plain if centre.degrees is None else mean
+        spectrum, p = (values, total), N.shape[1]
+        return Coordinates(data, shift, lambda V: (N @ V).T, mean, spectrum, p, directions=N, about=near)
     F = data.in_coordinates(N, about) if C is None else Data(C, data.y, data.weights)
     shift = np.zeros(F.d)
     if centre.degrees is not None:
@@ -186,21 +163,54 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
         some = len(G) >= LARGE_GRAM and keep.share is not None  # then only the eigenvectors that are wanted are found
         found: Any = (np.linalg.eigvalsh(G), None) if some else np.linalg.eigh(G)
         values, vectors = found
+        if floor > 10 * EPS * np.trace(G):
+            tell_hidden(values, floor, data, data.size, about)
         rank, total = numerical_rank(values, floor), float(np.maximum(values, 0).sum())
         values = values[::-1][:rank]
         if vectors is None:
             vectors = eigh(G, subset_by_index=[len(G) - keep.kept(values, total), len(G) - 1])[1]
         vectors = vectors[:, ::-1]
+        if len(G) > 1 and rank and values[0] > FAR_ROW * values[1:].max(initial=0.0):
+            _tell_far_row(data, about, vectors[:, 0])
     p = keep.kept(values, total)
     if not data.is_wide:
         return values, total, vectors[:, :p], None
     sigma, roots = np.sqrt(values[:p]), 1.0 if data.weights is None else np.sqrt(data.weights)[:, None]
     C, F = roots * vectors[:, :p] / sigma, vectors[:, :p] * sigma / roots
     N = data.centred(about).T @ C
-    if sigma.min() < SHORT * sigma.max():  # the Gram matrix holds squares, and has few digits for short directions
+    if sigma.min() < SHORT_SHARE * sigma.max():  # a Gram matrix holds squares, and has few digits for short directions
         R = np.linalg.cholesky(N.T @ N).T
         N, F = solve_triangular(R, N.T, trans="T").T, F @ R.T
     return values, total, N, F.astype(data.dtype, copy=False)
+
+
+def tell_hidden(values: np.ndarray, floor: float, data: Any, mass: float, about: np.ndarray) -> None:
+    """Warn where directions are taken for rounding because rows are far from 0, and vary more than rounding would.
+
+    The rounding of an entry is at most half of eps times its size. The floor allows for that of all columns in one direction.
+    """
+    share = ROUNDING[data.dtype.name] * mass
+    least = floor - share * (about @ about) + share * np.square(about).max(initial=0.0) / 3
+    if values.size and (hidden := numerical_rank(values, least) - numerical_rank(values, floor)) > 0:
+        warnings.warn(
+            f"{hidden} directions of X are left out, since X is so far from 0 that they may be rounding in {data.dtype}. Where "
+            "they are not, fit X - X[0] instead, subtracted before X is rounded",
+            UserWarning,
+            stacklevel=caller_stacklevel(),
+        )
+
+
+def _tell_far_row(data: Any, about: np.ndarray, direction: np.ndarray) -> None:
+    """Warn where the direction of the largest variance is that of one row."""
+    along = np.square(direction if data.is_wide else data.centred(about) @ direction)
+    row = int(np.argmax(along))
+    if data.weights is None and along[row] > (1 - 2 / along.size) * along.sum():
+        warnings.warn(
+            f"row {row} of X is so far from all others that it alone is the direction of the largest variance, and hides smaller "
+            "ones; correct it, or leave it out",
+            UserWarning,
+            stacklevel=caller_stacklevel(),
+        )
 
 
 def _is_truncated(data: Any, keep: Keep) -> bool:
@@ -218,12 +228,19 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
     if not variances.any():
         keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
     total = float(data.size * (variances.sum() + apart @ apart))
-    gram = _gram_operator(data, about)
     floor = ROUNDING[data.dtype.name] * (total + data.size * (about @ about))
+    F = data.centred(about)
+    if data.weights is not None:
+        F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
+    gram = F @ F.T if data.is_wide else F.T @ F
     count = max(keep.at_most or 128, 0 if is_sparse else FEWEST_FOUND)
     while True:
         count = min(count, side - 1)
-        values, vectors = _largest(gram, count)
+        try:
+            values, vectors = (found[..., ::-1] for found in seeded_eigsh(gram, count, tol=1e-10))
+        except LanczosError:  # eigenvalues repeat
+            solution = solve(-gram, None, count, bound=0.0, tol=1e-10)
+            values, vectors = -solution.values, solution.vectors
         found = int((values > max(10 * side * EPS * values[0], floor)).sum())
         p = keep.kept(values[:found], total)
         if p < count or found < count or keep.at_most is not None:
@@ -236,24 +253,6 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
         if count == side - 1 or (not is_sparse and 2 * count * LANCZOS_SHARE > side):
             return None
         count *= 2
-
-
-def _gram_operator(data: Any, about: np.ndarray) -> LinearOperator:
-    """The smaller Gram matrix of the samples less ``about``, as an operator."""
-    F = data.centred(about)
-    if data.weights is not None:
-        F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
-    return F @ F.T if data.is_wide else F.T @ F
-
-
-def _largest(gram: LinearOperator, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k largest eigenpairs, descending. Where Lanczos fails, since eigenvalues repeat, other solvers find them."""
-    try:
-        values, vectors = seeded_eigsh(gram, k, tol=1e-10)
-        return values[::-1], vectors[:, ::-1]
-    except LanczosError:
-        found = solve(-gram, None, k, bound=0.0, tol=1e-10)
-        return -found.values, found.vectors
 
 
 def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel) -> Coordinates:
@@ -331,39 +330,27 @@ class Kernel(NamedTuple):
         Single rows that are far from all others do not move medians. Of sparse rows only columns without zeros are moved.
         """
         near = X if Y is None else Y
-        if Y is not None and sparse.issparse(X) != sparse.issparse(Y):
+        if sparse.issparse(X) != sparse.issparse(near):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
-        given = [near] if Y is None else [X, Y]
+        gamma = 1 / near.shape[1] if self.gamma is None else self.gamma
         few = near[:: max(1, near.shape[0] // MEDIAN_ROWS)]
         if not sparse.issparse(near):
             middle = np.median(few, axis=0)
-            moved = [A - middle for A in given]
+            moved = [X - middle, near - middle]
         else:
-            full = np.all([np.bincount(A.indices, minlength=A.shape[1]) == A.shape[0] for A in given], axis=0)
+            full = np.all([np.bincount(A.indices, minlength=A.shape[1]) == A.shape[0] for A in (X, near)], axis=0)
             middle = np.zeros(full.size)
             middle[full] = np.median(few[:, full].toarray(), axis=0)
-            moved = [sparse.csr_array((A.data - middle[A.indices], A.indices, A.indptr), A.shape) for A in given]
-        gamma = 1 / near.shape[1] if self.gamma is None else self.gamma
-        K, largest = euclidean_distances(*moved, squared=True), [np.abs(A).max() for A in (moved[0], moved[-1])]
-        if near.shape[1] * min(largest) ** 2 > SEEN / (EPS * gamma):  # some rows may be so long that rounding is seen
-            K = mend_distances(K, moved, given, gamma)
-        return np.exp(-gamma * K)
-
-
-def mend_distances(squared: np.ndarray, moved: list[Array], given: list[Array], gamma: float) -> np.ndarray:
-    """Squared distances from products of rows, computed from differences where their rounding would be seen in the kernel.
-
-    The rounding is a share of the squared lengths of the rows about the medians. It is seen where both rows are long and their
-    distance is not.
-    """
-    X, Y = given[0], given[-1]
-    lengths = [squared_lengths(A) for A in (moved[0], moved[-1])]
-    i, j = (np.flatnonzero(part > SEEN / (EPS * gamma)) for part in lengths)
-    if not (i.size and j.size):
-        return squared
-    reach = VANISHED / gamma + 8 * EPS * (lengths[0].max() + lengths[1].max())
-    a, b = np.nonzero(squared[np.ix_(i, j)] < reach)
-    a, b = i[a], j[b]
-    for some in row_blocks(a.size, X.shape[1]):
-        squared[a[some], b[some]] = squared_lengths(X[a[some]] - Y[b[some]])
-    return squared
+            moved = [sparse.csr_array((A.data - middle[A.indices], A.indices, A.indptr), A.shape) for A in (X, near)]
+        squared = euclidean_distances(*moved[: 1 if Y is None else 2], squared=True)
+        # Rounding is a share of the squared lengths. It is seen where both rows are long and their distance is not.
+        seen = SEEN_EXPONENT / (EPS * gamma)
+        if near.shape[1] * min(np.abs(A).max() for A in moved) ** 2 > seen:
+            lengths = [squared_lengths(A) for A in moved]
+            i, j = (np.flatnonzero(part > seen) for part in lengths)
+            reach = VANISHED_EXPONENT / gamma + 8 * EPS * sum(part.max() for part in lengths)
+            a, b = np.nonzero(squared[np.ix_(i, j)] < reach)
+            for some in row_blocks(a.size, X.shape[1]):
+                pairs = i[a[some]], j[b[some]]
+                squared[pairs] = squared_lengths(X[pairs[0]] - near[pairs[1]])
+        return np.exp(-gamma * squared)

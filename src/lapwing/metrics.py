@@ -14,6 +14,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ._arrays import Array, row_blocks, spread_rows
+from ._documented import documented
 from ._validation import check_count, check_in_memory
 
 __all__ = [
@@ -86,6 +87,7 @@ def procrustes_error(
     return float(np.sqrt(np.sum(((Y - Y_mean) @ A + R_mean - R) ** 2) / np.sum((R - R_mean) ** 2)))
 
 
+@documented
 def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """The share of samples that the best matching of clusters to classes gets right (thesis of X. He, eq. 6.11).
 
@@ -109,15 +111,14 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     return float(table[linear_sum_assignment(-table)].sum() / table.sum())
 
 
+@documented
 def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """The share of samples that belong to the most frequent class of their cluster.
 
     Parameters
     ----------
-    labels_true : array-like of shape (n_samples,)
-        The classes of the samples.
-    labels_pred : array-like of shape (n_samples,)
-        The clusters of the samples, under any names.
+    ...
+        As in :func:`clustering_accuracy`.
 
     Examples
     --------
@@ -129,6 +130,7 @@ def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     return float(table.max(axis=0).sum() / table.sum())
 
 
+@documented
 def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
     """Whether rows that are near in Z are near in X: 1 at best, about 0.5 by chance.
 
@@ -137,18 +139,8 @@ def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows before the embedding. Their distances are Euclidean, and by the cosine where X is sparse.
-    Z : array-like or sparse matrix of shape (n_samples, n_components)
-        The embedding of the same rows.
-    n_neighbors : int, default=10
-        How many nearest rows are compared, k; less than half of the samples.
-    max_queries : int, default=1000
-        Where there are more rows than this, only so many, spread evenly, are asked for their neighbours among all rows.
-
-    Returns
-    -------
-    float
+    ...
+        As in :func:`neighborhood_preservation`.
 
     References
     ----------
@@ -167,6 +159,7 @@ def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
     return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[0]
 
 
+@documented
 def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
     """Whether rows that are near in X are still near in Z: 1 at best, about 0.5 by chance.
 
@@ -174,18 +167,8 @@ def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUER
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows before the embedding. Their distances are Euclidean, and by the cosine where X is sparse.
-    Z : array-like or sparse matrix of shape (n_samples, n_components)
-        The embedding of the same rows.
-    n_neighbors : int, default=10
-        How many nearest rows are compared, k; less than half of the samples.
-    max_queries : int, default=1000
-        Where there are more rows than this, only so many, spread evenly, are asked for their neighbours among all rows.
-
-    Returns
-    -------
-    float
+    ...
+        As in :func:`neighborhood_preservation`.
 
     Examples
     --------
@@ -199,19 +182,14 @@ def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUER
     return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[1]
 
 
+@documented
 def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
     """The share of the k nearest rows in X that are among the k nearest in Z: what a search in Z, instead of X, finds.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows before the embedding. Their distances are Euclidean, and by the cosine where X is sparse.
-    Z : array-like or sparse matrix of shape (n_samples, n_components)
-        The embedding of the same rows.
-    n_neighbors : int, default=10
-        How many nearest rows are compared, k; less than half of the samples.
-    max_queries : int, default=1000
-        Where there are more rows than this, only so many, spread evenly, are asked for their neighbours among all rows.
+    ...
+        As in :func:`neighborhood_preservation`.
 
     Returns
     -------
@@ -229,6 +207,7 @@ def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
     return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[2]
 
 
+@documented
 def neighborhood_preservation(
     X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES
 ) -> tuple[float, float, float]:
@@ -276,16 +255,7 @@ def neighborhood_preservation(
 def neighbor_ranks(X: Array, queries: np.ndarray | None = None) -> np.ndarray:
     """The rank of each row of X among the neighbours of each query: 1 is the nearest, 0 the query itself.
 
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        The rows.
-    queries : ndarray of int, default=None
-        The numbers of the rows that ask; None is all.
-
-    Returns
-    -------
-    ndarray of shape (n_queries, n_samples)
+    ``queries`` are the numbers of the rows that ask; None is all.
     """
     queries = np.arange(X.shape[0]) if queries is None else queries
     distances = pairwise_distances(X[queries], X, metric="cosine" if sparse.issparse(X) else "euclidean")
@@ -299,14 +269,8 @@ def neighbor_ranks(X: Array, queries: np.ndarray | None = None) -> np.ndarray:
 def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float, float, float]:
     """Trustworthiness, continuity and recall of q queries among n rows, from ranks.
 
-    The first two are 1 - 2 / (q k (2n - 3k - 1)) times the sum of how far the ranks of neighbours are beyond k.
-
-    Parameters
-    ----------
-    before, after : ndarray of shape (q, n)
-        What :func:`neighbor_ranks` gives before and after the embedding.
-    k : int
-        How many nearest rows are compared.
+    The first two are 1 - 2 / (q k (2n - 3k - 1)) times the sum of how far the ranks of neighbours are beyond k. The ranks,
+    of shape (q, n), are those of :func:`neighbor_ranks` before and after the embedding.
     """
     q, n = before.shape
     scale = 2 / (q * k * (2 * n - 3 * k - 1))
@@ -317,6 +281,7 @@ def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float
     return float(1 - scale * intruders), float(1 - scale * strayed), float(common / (q * k))
 
 
+@documented
 def mean_average_precision(
     queries: Any, labels: Any, indexed: Any = None, indexed_labels: Any = None, *, max_queries: int = QUERIES
 ) -> float:
@@ -328,21 +293,8 @@ def mean_average_precision(
 
     Parameters
     ----------
-    queries : array-like or sparse matrix of shape (n_queries, n_components)
-        The rows that ask.
-    labels : array-like of shape (n_queries,)
-        The classes of the queries.
-    indexed : array-like or sparse matrix of shape (n_indexed, n_components), default=None
-        The rows that answer. None lets each query ask all other queries. Otherwise no query may be a row of the index: it would
-        find itself first.
-    indexed_labels : array-like of shape (n_indexed,), default=None
-        The classes of the rows that answer; None where ``indexed`` is None.
-    max_queries : int, default=1000
-        Where there are more queries than this, only so many are asked, spread evenly, each of the whole index.
-
-    Returns
-    -------
-    float
+    ...
+        As in :func:`retrieval_scores`.
 
     Examples
     --------
@@ -353,6 +305,7 @@ def mean_average_precision(
     return retrieval_scores(queries, labels, indexed, indexed_labels, max_queries=max_queries)[0]
 
 
+@documented
 def recall_at_k(
     queries: Any,
     labels: Any,
@@ -369,23 +322,8 @@ def recall_at_k(
 
     Parameters
     ----------
-    queries : array-like or sparse matrix of shape (n_queries, n_components)
-        The rows that ask.
-    labels : array-like of shape (n_queries,)
-        The classes of the queries.
-    indexed : array-like or sparse matrix of shape (n_indexed, n_components), default=None
-        The rows that answer. None lets each query ask all other queries. Otherwise no query may be a row of the index: it would
-        find itself first.
-    indexed_labels : array-like of shape (n_indexed,), default=None
-        The classes of the rows that answer; None where ``indexed`` is None.
-    n_neighbors : int, default=5
-        How many nearest rows are looked at, k.
-    max_queries : int, default=1000
-        Where there are more queries than this, only so many are asked, spread evenly, each of the whole index.
-
-    Returns
-    -------
-    float
+    ...
+        As in :func:`retrieval_scores`.
 
     Examples
     --------
@@ -397,6 +335,7 @@ def recall_at_k(
     return found[1]
 
 
+@documented
 def retrieval_scores(
     queries: Any,
     labels: Any,

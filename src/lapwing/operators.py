@@ -108,24 +108,9 @@ class Structured:
             product += self.rest @ columns
         return product.reshape(Y.shape)
 
-    def operator(self, dtype: Any = np.float64) -> LinearOperator:
-        """The matrix as an operator in this precision, for iterations with many products. Factors keep their own precision."""
-        S = None if self.sparse is None else self.sparse.tocsr().astype(dtype)
-        diag = None if self.diag is None else self.diag.astype(dtype)[:, None]
-        factors = [(U, c.astype(dtype)[:, None]) for U, c in self.factors]
-
-        def apply(V: np.ndarray) -> np.ndarray:
-            columns = V.reshape(self.n, -1)
-            product = np.zeros_like(columns) if diag is None else diag * columns
-            if S is not None:
-                product += S @ columns
-            for U, c in factors:
-                product += U @ (c * (U.T @ columns))
-            if self.rest is not None:
-                product += self.rest @ columns
-            return product.reshape(V.shape)
-
-        return LinearOperator((self.n, self.n), matvec=apply, matmat=apply, dtype=dtype)
+    def operator(self) -> LinearOperator:
+        """The matrix as an operator, which is known by its products."""
+        return LinearOperator(self.shape, matvec=self.__matmul__, matmat=self.__matmul__, dtype=np.float64)
 
     def repeated(self, counts: np.ndarray) -> Structured:
         """The matrix for distinct rows that gives the form of all rows, where row i occurs ``counts[i]`` times.

@@ -94,11 +94,6 @@ class Problem:
         return B.diag if plain else None  # type: ignore[union-attr]
 
 
-def attraction(terms: Sequence[Term]) -> list[Term]:
-    """The terms that attract."""
-    return [term for term in terms if term.coefficient > 0]
-
-
 def laplacian_sum(terms: Sequence[Term]) -> Structured:
     """The sum of the Laplacians, each times its coefficient."""
     scaled = [t.laplacian if t.coefficient == 1 else t.coefficient * t.laplacian for t in terms]

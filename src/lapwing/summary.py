@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from ._arrays import BLOCK_BYTES
+from ._arrays import BLOCK_BYTES, LONG_ROWS
 from ._labels import coded_labels
 from .data import Data
 from .operators import Structured
@@ -34,8 +34,8 @@ class Summary(Data):
         From one weight per row to the sum of the scatters of samples about the rows that stand for them, each under its weight.
     dtype : numpy.dtype
         The type of the samples.
-    filled : ndarray of shape (d,), default=None
-        Which columns are not mostly zeros.
+    shares : ndarray of shape (d,), default=None
+        The share of the samples that are not 0, of each column.
     found : list of (request, edges), default=()
         The neighbours of rows, where these were searched for among all samples.
     """
@@ -47,17 +47,17 @@ class Summary(Data):
         weights: Any,
         scatter: Callable[[np.ndarray], Any],
         dtype: Any = np.float64,
-        filled: Any = None,
+        shares: Any = None,
         found: Sequence = (),
     ):
         super().__init__(X, y, weights)
-        self.scatter, self.dtype, self.filled, self.found = scatter, np.dtype(dtype), filled, found
+        self.scatter, self.dtype, self.shares, self.found = scatter, np.dtype(dtype), shares, found
         self.is_wide, self.knows_gram = False, True  # the scatter is known, and the samples are not
 
     def divided(self, scale: np.ndarray) -> Summary:
         scatter, scales = self.scatter, np.outer(scale, scale)
         X, y, w = self.X / scale, self.y, self.weights
-        divided = Summary(X, y, w, lambda weights: scatter(weights) / scales, self.dtype, self.filled)
+        divided = Summary(X, y, w, lambda weights: scatter(weights) / scales, self.dtype, self.shares)
         divided.given, divided.device, divided.is_divided = self.given, self.device, True
         return divided
 
@@ -71,8 +71,7 @@ class Summary(Data):
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
         scatter = self.scatter
         coordinates = np.empty((self.n, N.shape[1]))
-        for start in range(0, self.n, self._step):
-            rows = slice(start, start + self._step)
+        for rows in self._slices:
             coordinates[rows] = self._part(rows, slice(None), about) @ N
         return Summary(coordinates, self.y, self.weights, lambda weights: N.T @ scatter(weights) @ N, self.dtype)
 
@@ -92,7 +91,7 @@ class Summary(Data):
             self._gram = total
         return total
 
-    def deviations(self, few: bool = False) -> np.ndarray:
+    def deviations(self) -> np.ndarray:
         mean = self.mean()
         variances = np.diagonal(self.gram(mean)) / self.size
         return np.sqrt(np.where(variances > (1e-15 * mean) ** 2, variances, 0.0))
@@ -112,7 +111,7 @@ class ClassSums:
     scatters : ndarray of shape (2, d, d) or (n_classes + 1, d, d)
         Of all classes together and of the rows of unknown label; or one per class, where their weights differ.
     stored : ndarray of shape (d,)
-        How many samples have a number in each column, and not the zero of a sparse array.
+        How many samples are not 0, of each column.
     by_class : bool
     dtype : str
         The type of the rows.
@@ -163,8 +162,9 @@ class ClassSums:
         (n, d), last = X.shape, self.counts.size - 1
         places = np.full(n, last) if places is None else places % (last + 1)
         w = np.ones(n) if weights is None else weights
-        self.stored = self.stored + ((X != 0).astype(np.float64).T @ w if sparse.issparse(X) else w.sum())
-        step = max(1, BLOCK_BYTES // (8 * max(1, d)))
+        self.stored = self.stored + (X != 0).T @ w
+        most = BLOCK_BYTES // (8 * max(1, d))
+        step = max(1, most // 4, min(most, LONG_ROWS))
         for start in range(0, n, step):
             some = slice(start, start + step)
             own, each, more = places[some], w[some], ClassSums(d, self.by_class, self.dtype, last)
@@ -213,8 +213,8 @@ class ClassSums:
             classes = np.where(there < self.counts.size - 1, there, -1)
             y = classes if codes is None else np.concatenate([codes, classes])
         weights = np.concatenate([np.ones(n_held), self.counts[there]])
-        filled = 2 * self.stored > self.counts.sum()
-        return Summary(X, y, weights, lambda each: self.scatter(there, each[n_held:]), self.dtype, filled, found)
+        shares = self.stored / (self.counts.sum() or 1.0)
+        return Summary(X, y, weights, lambda each: self.scatter(there, each[n_held:]), self.dtype, shares, found)
 
     def scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The sum of the scatters of these classes, each under its weight."""

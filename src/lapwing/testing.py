@@ -1,9 +1,5 @@
 """Checks that a graph, a map or a kind of rows of your own must pass, and that lapwing's pass as well.
 
->>> from lapwing.graphs import KNN, SameClass
->>> from lapwing.testing import check_graph
->>> check_graph(KNN(3) + SameClass())
-
 Nothing is returned where all is well. An ``AssertionError`` says what was expected and where to look.
 """
 
@@ -41,16 +37,6 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
 
     The checks are:
 
-    - Its terms are symmetric and finite, and their degrees are not negative.
-    - Constants cost nothing and no eigenvalue is negative, unless ``is_laplacian`` and ``is_semidefinite`` say otherwise.
-    - Neither X, y nor the graph are changed.
-    - The same rows give the same graph, also in another order (unless it ``indexes_rows``), as a sparse matrix (or with an
-      error that says so), or from a copy.
-    - It is linear under ``+``, ``-`` and ``*``, and under ``&`` its weights are those of its Laplacian.
-    - Labels of -1 are unknown to it where it ``reads_labels``, targets of NaN where it ``reads_targets``, and y is ignored
-      where it does neither.
-    - Its parameters can be got, set and printed, and an estimator can be fitted with it.
-
     Parameters
     ----------
     graph : Graph
@@ -60,11 +46,6 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
         the graph indexes rows or needs rows of a special kind.
     y : array-like of shape (n_samples,), default=None
         Labels of three classes or more, all known. None is three classes, or numbers for graphs that only read y as numbers.
-
-    Raises
-    ------
-    AssertionError
-        Where something does not hold.
 
     Examples
     --------
@@ -83,13 +64,6 @@ def check_map(estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = Non
 
     The checks are:
 
-    - The constraint of ``problem(X, y)`` holds for what ``transform`` returns, and its terms add up to the eigenvalues.
-    - ``fit_transform`` is ``fit`` and ``transform``.
-    - Neither X, y nor the parameters are changed.
-    - A second fit knows nothing of the first, and a failed fit leaves nothing of it.
-    - Rows may come in any order, unless the graph indexes them or draws a sample.
-    - Pickles and model files hold the whole map.
-
     Parameters
     ----------
     estimator : estimator
@@ -98,11 +72,6 @@ def check_map(estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = Non
         The rows to fit. None is 60 random rows of 6 features, none negative.
     y : array-like of shape (n_samples,), default=None
         Their labels. None is three classes.
-
-    Raises
-    ------
-    AssertionError
-        Where something does not hold.
 
     Examples
     --------
@@ -361,7 +330,7 @@ def _check_transform(estimator: Any, X: Any, y: np.ndarray) -> None:
 
 
 def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
-    """problem(X, y) is solved: the constraint holds for transform(X), and the terms add up to eigenvalues_."""
+    """problem(X, y) is solved: the constraint holds for transform(X), and the terms add up to ``eigenvalues_``."""
     model = clone(estimator)
     # The plain method: nothing regularises it or scales its directions.
     plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None, "standardize": False, "n_steps": 0}
@@ -463,7 +432,9 @@ MAP_CHECKS: tuple[Check, ...] = (
     _check_saved,
     _check_problem,
 )
-
+for _function, _checks in ((check_graph, GRAPH_CHECKS), (check_map, MAP_CHECKS)):  # there is no text under python -OO
+    _listed = "".join(f"    - {check.__doc__}\n" for check in _checks)
+    _function.__doc__ = (_function.__doc__ or "").replace("are:\n\n", f"are:\n\n{_listed}\n")
 
 # Shapes of rows that a kind must know: tall, wide, square, of deficient rank with a constant column, and far from the origin.
 SHAPES: dict[str, Callable[[np.random.RandomState], np.ndarray]] = {
@@ -488,11 +459,6 @@ def check_data(make: Callable[[np.ndarray, np.ndarray], Any], *, rtol: float = 1
         How far numbers may differ, as a share of the largest.
     neighbors : bool, default=True
         Whether the kind holds rows, so that neighbours can be searched for.
-
-    Raises
-    ------
-    AssertionError
-        It names the shape and the verb.
 
     Examples
     --------
@@ -525,6 +491,7 @@ def _verbs(rng: np.random.RandomState, data: Data) -> dict[str, Callable[[Any], 
         "mean": lambda data: data.mean(),
         "mean of degrees": lambda data: data.mean(degrees),
         "deviations": lambda data: data.deviations(),
+        "shares": lambda data: (data.deviations(), data.shares)[1],
         "divided": lambda data: data.divided(scale).mean(),
         "gram": lambda data: data.gram(about),
         "centred": lambda data: data.centred(about).T @ C,

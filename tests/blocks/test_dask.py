@@ -455,6 +455,6 @@ def test_rows_are_taken_from_their_blocks_alone():
     D_ = pieces([X[:100], X[100:200] * np.nan, X[200:]])
     blocks = as_blocks(D_)
     assert_array_equal(blocks.take(np.array([0, 99, 200, 402])), X[[0, 99, 200, 402]])
-    assert_array_equal(blocks.head(50), X[:50])
+    assert_array_equal(blocks.take(np.arange(50)), X[:50])
     with pytest.raises(ValueError, match="block 1 of X"):
         blocks.take(np.array([0, 100]))

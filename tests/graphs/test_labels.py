@@ -113,6 +113,7 @@ LABEL_ERRORS = {
     "inf": (np.where(Y < 0, np.inf, Y), "y contains NaN, infinity"),
     "missing": (np.array(["ape", None] * (N // 2), dtype=object), "y contains NaN.*missing.*mark unknown labels by -1"),
     "pandas NA": (pd.Series(["ape", pd.NA] * (N // 2), dtype="string"), "y contains NaN.*missing"),
+    "no date": (np.where(Y < 0, np.datetime64("NaT"), np.datetime64("2020-01-01") + Y), "y contains NaN.*missing"),
     "plus-minus-object": (np.where(Y > 0, 1, -1).astype(object), r"labels -1 and \+1.*relabel"),
     "mixed": (np.array(["ape", 3] * (N // 2), dtype=object), "y mixes labels of kinds that have no order"),
     "continuous": (np.linspace(0, 1, N), "[Uu]nknown label type: continuous|y .*continuous"),
@@ -238,12 +239,12 @@ def bad_given():
     yield Precomputed(np.where(np.eye(N), np.nan, 1)), "W contains NaN"
     yield Precomputed(sparse.csr_array(np.where(np.eye(N), np.inf, 1))), "W contains infinity"
     for name in ("must_link", "cannot_link"):
-        yield Pairs(**{name: [[0, N]]}), f"{name} holds row {N}, but X has the rows 0 to {N - 1}.*cross-validation"
-        yield Pairs(**{name: [[0, 1], [-1, 2]]}), f"{name} holds row -1"
-        yield Pairs(**{name: [[0, 1], [4, 4]]}), f"{name} pairs row 4 with itself"
-        yield Pairs(**{name: [[0, 1, 2]]}), rf"{name} must hold row indices.*not .*\(1, 3\)"
-        yield Pairs(**{name: [0, 1]}), rf"{name} must hold row indices.*not .*\(2,\)"
-        yield Pairs(**{name: [[0.0, 1.0]]}), rf"{name} must hold row indices.*integer.*not .*float"
+        yield Pairs(**{name: [[0, N]]}), f"Pairs holds row {N}, but X has the rows 0 to {N - 1}.*cross-validation"
+        yield Pairs(**{name: [[0, 1], [-1, 2]]}), "Pairs holds row -1"
+        yield Pairs(**{name: [[0, 1], [4, 4]]}), "Pairs has row 4 with itself"
+        yield Pairs(**{name: [[0, 1, 2]]}), r"must_link and cannot_link must hold row indices.*not .*\(1, 3\)"
+        yield Pairs(**{name: [0, 1]}), r"must_link and cannot_link must hold row indices.*not .*\(2,\)"
+        yield Pairs(**{name: [[0.0, 1.0]]}), r"must_link and cannot_link must hold row indices.*integer.*not .*float"
     yield Pairs(), "Pairs is empty: give must_link or cannot_link"
     yield Pairs([], []), "Pairs is empty"
 

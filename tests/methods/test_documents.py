@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import limits
 import numpy as np
 import oracles as o
 import pytest
@@ -34,11 +35,44 @@ def documents(n=90, d=60, seed=0):
     return sparse.csr_array(X.astype(float)), y
 
 
+def indexing(*args, **params):
+    """LPI with a ridge and directions of unit length, and the rest as printed."""
+    return literal(LPI, *args, **{"ridge": 10.0, "scaling": "unit", **params})
+
+
 X, Y = documents()
 
 
+@pytest.mark.parametrize("shape", [(90, 60), (50, 130), (40, 300)])
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_without_a_ridge_it_is_the_printed_problem(shape, as_sparse):
+    """Thesis, eq. 5.1: LPP of documents of unit length, with more documents than terms and with fewer."""
+    A, _ = documents(*shape)
+    A = A if as_sparse else A.toarray()
+    graph = KNN(15, metric="cosine", weights="dot")
+    exact = LPP(3, graph=graph, pca=None, ridge=0, scaling="constraint", standardize=False).fit(normalize(A))
+    for fitted in (LPI(3, preset="paper").fit(A), LPI(3, ridge=0, scaling="constraint").fit(A)):
+        np.testing.assert_allclose(fitted.components_, exact.components_, atol=1e-8 * np.abs(exact.components_).max())
+        np.testing.assert_allclose(fitted.eigenvalues_, exact.eigenvalues_, atol=1e-8)
+        assert fitted.rank_ == exact.rank_
+        assert fitted.settings_["ridge"] == 0
+    assert LPI(3).fit(A).settings_["ridge"] == 10
+
+
+@pytest.mark.parametrize("shape", [(90, 60), (60, 90), (50, 300)])
+def test_the_printed_problem_of_large_documents(shape, monkeypatch):
+    """By the regression where terms express the eigenvectors of the graph, and by operators elsewhere."""
+    A, _ = documents(*shape)
+    exact = LPI(3, preset="paper").fit(A)
+    limits.large_from(monkeypatch, 20)
+    large = LPI(3, preset="paper").fit(A)
+    assert large.rank_ is None
+    assert subspace_angles(large.components_.T, exact.components_.T).max() < 1e-5
+    np.testing.assert_allclose(large.eigenvalues_, exact.eigenvalues_, atol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore:documents without a term")
-@parametrize_with_checks([literal(LPI), literal(LPI, 1, graph=KNN(3) + SameClass())])  # y required
+@parametrize_with_checks([indexing(), indexing(1, graph=KNN(3) + SameClass())])  # y required
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -48,7 +82,7 @@ def test_scikit_learn(estimator, check):
 @pytest.mark.parametrize("as_sparse", [True, False])
 def test_agrees_with_its_definition(shape, ridge, as_sparse):
     A, _ = documents(*shape)
-    fitted = literal(LPI, 3, graph=6, ridge=ridge, scaling="constraint").fit(A if as_sparse else A.toarray())
+    fitted = indexing(3, graph=6, ridge=ridge, scaling="constraint").fit(A if as_sparse else A.toarray())
     U = normalize(A).toarray()
     similar = U @ U.T
     np.fill_diagonal(similar, -1)
@@ -71,10 +105,10 @@ def test_is_lpp_where_documents_are_independent():
     """Thesis, Prop. 2: the smaller the ridge, the nearer."""
     A, _ = documents(40, 300)
     W = KNN(5, metric="cosine", weights="dot").adjacency(as_data(normalize(A)))
-    exact = literal(LPP, 3, graph=W, pca=None).fit(normalize(A))
+    exact = literal(LPP, 3, graph=W, center="degree").fit(normalize(A))
     assert exact.rank_ == 39
     angles = [
-        subspace_angles(literal(LPI, 3, graph=W, ridge=ridge).fit_transform(A), exact.transform(normalize(A))).max()
+        subspace_angles(indexing(3, graph=W, ridge=ridge).fit_transform(A), exact.transform(normalize(A))).max()
         for ridge in (1e-2, 1e-4, 1e-6)
     ]
     assert angles[0] > angles[1] > angles[2]
@@ -82,7 +116,7 @@ def test_is_lpp_where_documents_are_independent():
 
 
 def test_length_of_a_document_does_not_matter():
-    fitted = literal(LPI, 3, graph=6).fit(X)
+    fitted = indexing(3, graph=6).fit(X)
     longer = X * np.linspace(1, 9, 90)[:, None]
     np.testing.assert_allclose(clone(fitted).fit(longer).components_, fitted.components_, atol=1e-7)
     np.testing.assert_allclose(fitted.transform(longer), fitted.transform(X), atol=1e-10)
@@ -96,9 +130,9 @@ FULL = np.r_[:5, 7:92]
 @pytest.mark.parametrize("make", [sparse.csr_array, lambda A: A.toarray()], ids=["sparse", "dense"])
 def test_empty_documents(make, graph):
     labels = np.insert(Y, 5, [-1, 2])
-    expected = literal(LPI, 3, graph=graph).fit(make(X), Y)
+    expected = indexing(3, graph=graph).fit(make(X), Y)
     with pytest.warns(UserWarning, match=r"documents without a term: 2 \(the first is row 5\)") as caught:
-        fitted = literal(LPI, 3, graph=graph).fit(make(EMPTY), labels)
+        fitted = indexing(3, graph=graph).fit(make(EMPTY), labels)
     assert caught[0].filename == __file__
     np.testing.assert_array_equal(fitted.components_, expected.components_)
     Z = fitted.transform(make(EMPTY))
@@ -123,7 +157,7 @@ def test_text_pipeline_and_search():
     words = np.array([f"word{i}" for i in range(60)])
     texts = [" ".join(np.repeat(words, row.astype(int))) for row in X.toarray()]
     pipeline = make_pipeline(
-        TfidfVectorizer(), literal(LPI, 3, graph=KNN(5, metric="cosine", weights="dot")), KNeighborsClassifier(1)
+        TfidfVectorizer(), indexing(3, graph=KNN(5, metric="cosine", weights="dot")), KNeighborsClassifier(1)
     )
     grid = {"lpi__ridge": [0.1, 10.0], "lpi__graph__n_neighbors": [4, 8], "lpi__n_components": [3, 4]}
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(texts, Y)
@@ -135,8 +169,6 @@ def test_text_pipeline_and_search():
     [
         ({}, -X, "[Nn]egative values.*use LPP"),
         ({}, sparse.csr_array((90, 60)), "0 documents with a term"),
-        ({"ridge": 0}, X, "ridge=0"),
-        ({"ridge": 0.0}, X, "ridge=0"),
         ({"ridge": -1.0}, X, "ridge=-1.0"),
         ({"ridge": "none"}, X, "ridge='none'"),
         ({"scaling": "objective"}, X, "scaling='objective' must be one of"),
@@ -146,7 +178,7 @@ def test_text_pipeline_and_search():
     ],
 )
 def test_bad_input(options, data, message):
-    fitted = literal(LPI, 2, graph=6).fit(X).set_params(**options)
+    fitted = indexing(2, graph=6).fit(X).set_params(**options)
     with pytest.raises(ValueError, match=message):
         fitted.fit(data)
     with pytest.raises(NotFittedError):
@@ -154,13 +186,13 @@ def test_bad_input(options, data, message):
 
 
 def test_float32_and_read_only():
-    single = literal(LPI, 3, graph=6).fit(X.astype(np.float32))
+    single = indexing(3, graph=6).fit(X.astype(np.float32))
     assert single.components_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
-    assert o.angle(single.components_, literal(LPI, 3, graph=6).fit(X).components_) < 1e-3
+    assert o.angle(single.components_, indexing(3, graph=6).fit(X).components_) < 1e-3
     frozen = X.copy()
     for part in (frozen.data, frozen.indices, frozen.indptr):
         part.flags.writeable = False
-    literal(LPI, 2, graph=5).fit(frozen).transform(frozen)
+    indexing(2, graph=5).fit(frozen).transform(frozen)
 
 
 DATA = Path(os.environ.get("LAPWING_DATA", "nowhere"))
@@ -179,8 +211,7 @@ def test_clustering_of_documents():
         rows = np.flatnonzero(np.isin(y, classes))
         A, t = TfidfTransformer(use_idf=False).fit_transform(counts[rows]), np.searchsorted(np.sort(classes), y[rows])
         clusters = [
-            KMeans(5, n_init=10, random_state=0).fit_predict(Z)
-            for Z in (literal(LPI, 4, ridge=0.1).fit_transform(A), A)
+            KMeans(5, n_init=10, random_state=0).fit_predict(Z) for Z in (indexing(4, ridge=0.1).fit_transform(A), A)
         ]
         tables = [confusion_matrix(t, c) for c in clusters]
         found.append([table[linear_sum_assignment(-table)].sum() / len(t) for table in tables])

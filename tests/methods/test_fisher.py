@@ -172,7 +172,7 @@ def test_kernel_local_fisher_is_its_definition():
 
 
 def test_kernel_local_fisher_of_a_linear_kernel():
-    linear = literal(LFDA, 3).fit(X, Y)
+    linear = literal(LFDA, 3, scaling="unit").fit(X, Y)
     kernel = literal(KernelLFDA, 3, kernel="linear", scaling="unit").fit(X, Y)
     given = literal(KernelLFDA, 3, kernel="precomputed", scaling="unit").fit(X @ X.T, Y)
     for ours in (kernel.transform(NEW), given.transform(NEW @ X.T)):

@@ -101,6 +101,7 @@ def test_lpdp_is_lpp_plus_the_margin():
     np.testing.assert_allclose(V @ A @ V.T, np.diag(values), atol=1e-8 * np.abs(values).max())
 
 
+PRINTED = {"pca": None, "ridge": 0, "standardize": False, "normalize": None, "scaling": "constraint"}  # and centred
 EQUAL = {
     "LPDP(alpha=0) = LPP": (literal(LPDP, alpha=0.0), literal(LPP, graph=NEAR)),
     "NPE = LPP of Reconstruction": (literal(NPE), literal(LPP, graph=Reconstruction(5))),
@@ -117,8 +118,8 @@ EQUAL = {
     ),
     "scale of attraction": (literal(LPP, graph=SameClass()), literal(LPP, graph=3 * SameClass())),
     "& with all pairs": (literal(LPP, graph=5), literal(LPP, graph=KNN(5) & Complete())),
-    "center of D": (literal(LPP), literal(LPP, center="degree")),
-    "center of I": (literal(NPE), literal(NPE, center="mean")),
+    "center of D": (LPP(**PRINTED), literal(LPP, center="degree")),
+    "center of I": (NPE(**PRINTED), literal(NPE, center="mean")),
     "whole energy": (literal(LPP), literal(LPP, pca=1.0)),
     "whole rank": (literal(OLPP), literal(OLPP, pca=24)),
 }

@@ -12,7 +12,12 @@ from lapwing.methods import METHODS
 X, Y = load_wine(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 SUPERVISED = [name for name, method in METHODS.items() if get_tags(method()).target_tags.required]
-REFUSING = {"DNE": "use graph=7, which is ", "LFDA": "use LocalClass", "KernelLFDA": "use LocalClass"}  # without labels
+REFUSING = {
+    "DNE": "use graph=7, which is ",
+    "MFA": "use graph=7, which is ",
+    "LFDA": "use LocalClass",
+    "KernelLFDA": "use LocalClass",
+}  # without labels
 SPELLINGS = {"default": {}, "number": {"graph": 6}, "graph": {"graph": KNN(6, weights="binary")}}
 
 

@@ -108,6 +108,8 @@ CASES = {
         literal(LPP, graph=5, penalty=9), lambda X, y: [(1, o.knn(X, y, 5))], lambda X, y: o.repulsion(X, y, 9)[0]
     ),
     "LPP-mean": Case(literal(LPP, center="mean"), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
+    "LPP-printed": Case(LPP(preset="paper"), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
+    "NPE-printed": Case(NPE(preset="paper"), lambda X, y: [(1, o.reconstruction(X, y, 5))], eye, supervised=False),
     "LPP-uncentred": Case(literal(LPP, center=False), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
     "OLPP": Case(literal(OLPP), lambda X, y: [(1, o.knn(X, y, 5))], None, supervised=False),
     "OLPP-uncentred": Case(literal(OLPP, center=False), lambda X, y: [(1, o.knn(X, y, 5))], None, supervised=False),
@@ -232,9 +234,23 @@ CASES = {
 }
 
 
+def centre_of(estimator):
+    """Where the printed constraint changes with the mean, the paper subtracts nothing."""
+    printed = estimator.center == "auto" and type(estimator) in (LPP, LPDP, LSDA, NPE)
+    return False if printed else estimator.center
+
+
+def by_trace(estimator):
+    """Whether matrices are scaled to trace 1."""
+    return getattr(estimator, "normalize", None) == "trace"
+
+
 def automatic(estimator, n_components):
     """The same with the library's own rule for truncation and ridge."""
     rule = {name: "auto" for name in ("pca", "ridge") if hasattr(estimator, name)}
+    rule |= {"standardize": False, "center": centre_of(estimator), "preset": "measured"}
+    if getattr(estimator, "normalize", None) == "auto":
+        rule["normalize"] = None
     return clone(estimator).set_params(n_components=n_components, **rule)
 
 
@@ -254,11 +270,22 @@ EVERYWHERE = {
 EVERYWHERE |= {"NPE", "ONPP-R", "MMC", "LPDP", "MFA", "DNE", "LPCA"}
 SOMEWHERE = ("tall", "sparsified", "deficient", "deficient_sparse_wide")
 PARTLY = (*SOMEWHERE, "wide")
+
+
+def turns(first, second):
+    """Pairs of the first with every other one of the second, in turns: each of both occurs, and each with half of the others."""
+    return [(a, b) for i, a in enumerate(first) for j, b in enumerate(second) if (i + j) % 2 == 0]
+
+
+def labels_in_turn(turn, name, regime):
+    """Where labels act, every other shape of data has some that are unknown; which ones changes from case to case."""
+    return "some-unknown" if CASES[name].supervised and regime in PARTLY and turn % 2 else "labels"
+
+
 TABLE = [
-    pytest.param(name, regime, labels, id=f"{name}-{regime}-{labels}")
-    for name, case in CASES.items()
-    for regime in (o.REGIMES if name in EVERYWHERE else SOMEWHERE)
-    for labels in (("labels", "some-unknown") if case.supervised and regime in PARTLY else ("labels",))
+    pytest.param(name, regime, labels_in_turn(i // 2 + j, name, regime), id=f"{name}-{regime}")
+    for i, name in enumerate(CASES)
+    for j, regime in enumerate(o.REGIMES if name in EVERYWHERE else SOMEWHERE[i % 2 :: 2])
 ]
 
 
@@ -280,8 +307,8 @@ def definition(name, regime, labels, ridge=0.0, per=None):
     case, (X, y) = CASES[name], data(regime, labels)
     X, graphs = o.dense(X), graphs_of(name, regime, labels)
     B = sum(c * D for c, (_, D) in graphs if c > 0) if isinstance(case.B, str) else case.B and case.B(X, y)
-    terms, center = [(c, L) for c, (L, _) in graphs], case.estimator.center
-    values, V = o.solve(X, terms, B, center, getattr(case.estimator, "normalize", None), ridge, per)
+    terms, center = [(c, L) for c, (L, _) in graphs], centre_of(case.estimator)
+    values, V = o.solve(X, terms, B, center, by_trace(case.estimator), ridge, per)
     return values, V, B, o.centred(X, B, center)
 
 
@@ -294,7 +321,8 @@ def test_agrees_with_the_definition(name, regime, labels):
 def check_the_first_components(name, regime, labels):
     values, V, _, Xc = definition(name, regime, labels)
     k = o.gap(values)
-    estimator = clone(CASES[name].estimator).set_params(n_components=k, pca=None).fit(*data(regime, labels))
+    unit = {"scaling": "unit"} if hasattr(CASES[name].estimator, "scaling") else {}
+    estimator = clone(CASES[name].estimator).set_params(n_components=k, **unit).fit(*data(regime, labels))
     assert o.angle(estimator.components_, V[:, :k].T) < 1e-6
     np.testing.assert_allclose(np.linalg.norm(estimator.components_, axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(estimator.eigenvalues_, values[:k], rtol=1e-8, atol=1e-10 * np.abs(values).max())
@@ -306,8 +334,8 @@ def check_the_first_components(name, regime, labels):
 def check_as_many_components_as_the_rank(name, regime, labels):
     """All of them hold the constraint, ``pca="auto"`` may leave none out, and one more raises."""
     values, _, B, Xc = definition(name, regime, labels)
-    whole = clone(CASES[name].estimator).set_params(n_components=len(values), pca=None)
-    V = whole.set_params(**({} if B is None else {"scaling": "constraint"})).fit(*data(regime, labels)).components_
+    whole = clone(CASES[name].estimator).set_params(n_components=len(values))
+    V = whole.fit(*data(regime, labels)).components_
     product = V @ V.T if B is None else V @ Xc.T @ B @ Xc @ V.T
     np.testing.assert_allclose(product, np.eye(len(values)), atol=1e-8)
     np.testing.assert_allclose(whole.eigenvalues_, values, rtol=1e-7, atol=1e-10 * np.abs(values).max())
@@ -340,9 +368,15 @@ PROJECTED = [
 ]
 
 
-@pytest.mark.parametrize("share", [5, 0.8, 1.0])
-@pytest.mark.parametrize("regime", ["tall", "wide", "sparsified", "deficient"])
-@pytest.mark.parametrize("estimator", PROJECTED, ids=str)
+@pytest.mark.parametrize(
+    ("estimator", "regime", "share"),
+    [
+        (estimator, regime, (5, 0.8, 1.0)[(i + j) % 3])
+        for i, estimator in enumerate(PROJECTED)
+        for j, regime in enumerate(["tall", "wide", "sparsified", "deficient"])
+    ],
+    ids=str,
+)
 def test_pca_is_a_projection_about_the_plain_mean(estimator, regime, share):
     """The graph is built on X as given; the pencil lives on the principal coordinates."""
     X, y = data(regime, "labels")
@@ -379,7 +413,8 @@ SPARSE = [regime for regime in o.REGIMES if "sparse" in regime or regime == "spa
 
 
 def check_ridge(name, regime, ridge, tol, large=False):
-    per = min(data(regime, "labels")[0].shape) if large else None
+    rows = sparse.csr_array(data(regime, "labels")[0]).toarray()
+    per = min(len(rows) - 1, np.count_nonzero(np.ptp(rows, axis=0))) if large else None  # rows about their mean
     values, V, _, _ = definition(name, regime, "labels", ridge, per)
     k = o.gap(values)
     estimator = clone(CASES[name].estimator).set_params(n_components=k, pca=None, ridge=ridge)
@@ -390,9 +425,11 @@ def check_ridge(name, regime, ridge, tol, large=False):
 
 
 @pytest.mark.parametrize(
-    ("regime", "ridge"), [(regime, 0.01) for regime in o.REGIMES] + [(regime, 2.0) for regime in SOMEWHERE]
+    ("name", "regime", "ridge"),
+    [("LPP", regime, 0.01) for regime in o.REGIMES]
+    + [(name, regime, 0.01) for name, regime in turns(REGULARISED, o.REGIMES)]
+    + [(name, regime, 2.0) for name, regime in turns(REGULARISED, SOMEWHERE)],
 )
-@pytest.mark.parametrize("name", REGULARISED)
 def test_ridge(name, regime, ridge):
     assert check_ridge(name, regime, ridge, 1e-8).rank_ == len(definition(name, regime, "labels")[0])
 
@@ -414,8 +451,8 @@ def small_is_large(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "regime", "ridge"),
     [("LPP", regime, 0.01) for regime in SPARSE]
-    + [(name, regime, 0.01) for name in LARGE[1:] for regime in ("sparsified", "deficient_sparse_wide")]
-    + [(name, regime, 2.0) for name in ("LPP", "LPP-R", "NPE") for regime in ("sparsified", "deficient_sparse_wide")],
+    + [(name, regime, 0.01) for name, regime in turns(LARGE[1:], ("sparsified", "deficient_sparse_wide"))]
+    + [(name, regime, 2.0) for name, regime in turns(("LPP", "LPP-R", "NPE"), ("sparsified", "deficient_sparse_wide"))],
 )
 def test_ridge_of_large_sparse_data(name, regime, ridge):
     with refused_by_an_old_scipy(regime):
@@ -439,8 +476,7 @@ def test_more_components_than_the_rank_of_large_sparse_data(name, regime):
 
 
 @pytest.mark.usefixtures("small_is_large")
-@pytest.mark.parametrize("regime", SPARSE)
-@pytest.mark.parametrize("estimator", PROJECTED, ids=str)
+@pytest.mark.parametrize(("estimator", "regime"), turns(PROJECTED, SPARSE), ids=str)
 def test_pca_of_large_sparse_data(estimator, regime):
     test_pca_is_a_projection_about_the_plain_mean(estimator, regime, 5)
 

@@ -22,7 +22,8 @@ X = np.abs(X)  # weights of terms, for LPI
 ROWS = {name: described(method) for name, method in METHODS.items()}
 # What methods are compared with, and those of another map or with another graph.
 RIVALS = ["PCA", "TruncatedSVD", "LDA", "shrinkage LDA", "NCA", "kernel PCA + LDA"]
-OTHERS = [*RIVALS, "KernelLPP + classes", "LPP + classes", "LPP + repulsion", "OLPP + repulsion"]
+SPREAD = ["KernelLPP + spread labels", "LPP + spread labels"]
+OTHERS = [*RIVALS, *SPREAD, "KernelLPP + classes", "LPP + classes", "LPP + repulsion", "OLPP + repulsion"]
 
 
 def estimator(name):

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import PowerTransformer
 
-from lapwing import LPI, LPP, TSA, FisherScore, KernelLPP
+from lapwing import LPI, LPP, TSA, FisherScore, KernelLPP, persistence
 from lapwing.persistence import load, save, to_torch
 
 # Without the libraries
@@ -26,6 +26,7 @@ from lapwing.persistence import load, save, to_torch
 )
 def test_missing_libraries_are_named(library, call, extra, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, library, None)
+    persistence._skops.cache_clear()  # of an earlier test
     with pytest.raises(ImportError, match=rf"pip install 'lapwing\[{extra}\]'"):
         call(LPP().fit(X), tmp_path / "model")
 

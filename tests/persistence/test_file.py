@@ -159,7 +159,7 @@ def by_turns(begun):
             lapwing.save(model, path)
 
 steps = {step: killed(stopping(step), 0) for step in ("chmod", "fsync", "replace")}
-print(json.dumps([steps, os.listdir(os.path.dirname(path)), [killed(by_turns, 0.02 * random_.random()) for _ in range(20)]]))
+print(json.dumps([steps, os.listdir(os.path.dirname(path)), [killed(by_turns, 0.02 * random_.random()) for _ in range(6)]]))
 """
 
 

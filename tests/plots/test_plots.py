@@ -248,7 +248,7 @@ def test_without_an_image_the_largest_weights_are_shown():
     names = [f"pixel {i}" for i in range(64)]
     display = components(model, feature_names=names, n_features=3)
     for ax, row in zip(display.axes_, model.components_, strict=True):
-        largest = np.argsort(-np.abs(row))[:3][::-1]
+        largest = np.argsort(-np.abs(row))[:3]
         assert [t.get_text() for t in ax.get_yticklabels()] == [names[i] for i in largest]
         np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], row[largest])
     with pytest.raises(ValueError, match="3 names, but the components have 64"):

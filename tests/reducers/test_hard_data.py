@@ -9,17 +9,17 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsTransformer
 from threadpoolctl import threadpool_limits
 
-from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing import DNE, LFDA, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.data import as_data
 from lapwing.graphs import KNN, ClosestPairs, Complete, Repulsion, SameClass
 
 RNG = np.random.RandomState(0)
 DIGITS = load_digits()
 TIED = {
-    "digits": DIGITS.data[:900],
-    "binary": (RNG.rand(700, 20) < 0.5).astype(float),
-    "grid": RNG.randint(0, 20, (1300, 2)).astype(float),
-    "repeated": np.repeat(RNG.standard_normal((60, 30)), 12, axis=0),
+    "digits": DIGITS.data[:500],
+    "binary": (RNG.rand(400, 20) < 0.5).astype(float),
+    "grid": RNG.randint(0, 14, (600, 2)).astype(float),
+    "repeated": np.repeat(RNG.standard_normal((30, 30)), 12, axis=0),
     "repeated wide": np.repeat(RNG.standard_normal((15, 300)), 12, axis=0),
     "sparse": sparse.csr_array((RNG.rand(600, 80) < 0.05).astype(float)),
 }
@@ -241,3 +241,53 @@ def test_a_sparse_matrix_of_distances():
     assert np.array_equal(found.toarray() > 0, exact_neighbours(X, 5))
     with pytest.raises(ValueError, match=r"n_neighbors=.* is more than X, a sparse matrix of distances, has"):
         edges(KNN(7, metric="precomputed"), G)
+
+
+FAR = 2.0**26  # rows of whole multiples of 2^-16 are exact beside it
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        OLPP(2, graph=KNN(5), normalize="trace"),
+        OLPP(2, graph=SameClass()),
+        ONPP(2, normalize="trace"),
+        LPCA(2),
+        MMC(2),
+        LFDA(2),
+    ],
+    ids=repr,
+)
+def test_what_does_not_see_the_origin_is_the_same_at_any_distance_from_it(estimator):
+    X, y = np.floor(RNG.standard_normal((120, 6)) * 2**16) / 2**16, np.arange(120) % 3
+    estimator = clone(estimator).set_params(pca=None, center=False)
+    near, far = (clone(estimator).fit(rows, y).components_ for rows in (X, X + FAR))
+    assert o.angle(near.T, far.T) < 1e-6
+
+
+@pytest.mark.parametrize("estimator", [LPP(2, pca=None), OLPP(2, pca=None), MMC(2, pca=None)], ids=repr)
+def test_directions_that_may_be_rounding_are_left_out_with_a_warning(estimator):
+    X, y = RNG.standard_normal((300, 22)) * np.geomspace(1, 0.4, 22), np.arange(300) % 3
+    rows = (X + 1e6).astype(np.float32)
+    with pytest.warns(UserWarning, match=r"\d+ directions of X are left out.* fit X - X"):
+        far = clone(estimator).fit(rows, y)
+    assert far.rank_ < clone(estimator).fit(rows - rows[0], y).rank_ == 22
+
+
+def test_a_row_that_hides_all_others_is_named():
+    X = RNG.standard_normal((100, 6))
+    X[7] *= 1e7
+    with pytest.warns(UserWarning, match="row 7 of X is so far from all others"):
+        MMC(2).fit(X, np.arange(100) % 3)
+
+
+@pytest.mark.parametrize("graph", ["supervised", 3])
+def test_constant_rows_about_the_origin_have_no_direction(graph):
+    with pytest.raises(ValueError, match="X is constant"):
+        LPP(1, graph=graph, center=False, pca=None).fit(np.ones((20, 3)), np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_rows_whose_fourth_powers_leave_the_range_are_refused(scale):
+    with pytest.raises(ValueError, match="leave the range of floating point; scale X first"):
+        LFDA(2).fit(scale * RNG.standard_normal((60, 4)), np.arange(60) % 3)

@@ -105,11 +105,11 @@ def test_a_form_of_images_that_is_rounding_counts_as_zero():
 
 @pytest.mark.parametrize("penalty", [SameClass(), Pairs(must_link=[(0, 1), (4, 5)])], ids=repr)
 @pytest.mark.parametrize(
-    "estimator", [literal(LPP, 2), literal(MFA, 2, graph=KNN(3)), KernelLPP(2), TSA(2, image_shape=(5, 1))], ids=repr
+    "estimator", [literal(LPP, 2, center="mean"), literal(MFA, 2), KernelLPP(2), TSA(2, image_shape=(5, 1))], ids=repr
 )
 def test_a_constraint_on_equal_samples_only(estimator, penalty):
     with pytest.raises(ValueError, match="penalty= links equal samples only"):
-        clone(estimator).set_params(penalty=penalty, graph=KNN(3)).fit(REPEATED, COPIES)
+        clone(estimator).set_params(penalty=penalty, graph=3).fit(REPEATED, COPIES)
 
 
 def test_a_constraint_that_sees_one_direction_among_rounding():
@@ -118,9 +118,7 @@ def test_a_constraint_that_sees_one_direction_among_rounding():
     X[10:19] = X[:9]
     X[19] = X[9] + 1e-3
     with pytest.raises(ValueError, match="n_components=2 is more than the 1 directions"):
-        literal(MFA, 2, graph=KNN(3), penalty=Pairs(must_link=[(i, i + 10) for i in range(10)])).fit(
-            X, np.arange(20) % 2
-        )
+        literal(MFA, 2, graph=3, penalty=Pairs(must_link=[(i, i + 10) for i in range(10)])).fit(X, np.arange(20) % 2)
 
 
 @pytest.mark.parametrize(

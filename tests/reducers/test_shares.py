@@ -133,7 +133,7 @@ def test_files_and_names(tmp_path):
 
 
 def test_the_command_line_takes_a_share():
-    from lapwing.cli._settings import Choice, configure
+    from lapwing.cli._graphs import Choice, configure
 
     model = MMC()
     configure(model, Choice(None, None, {}, "0.95"))

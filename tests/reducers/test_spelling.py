@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import re
+from typing import ClassVar
 
 import pytest
 from sklearn.base import clone
@@ -65,6 +66,32 @@ class Own(LinearReducer):
     def __init__(self, n_components=2, *, metric="cosine"):
         self.n_components = n_components
         self.metric = metric
+
+
+class Declared(OLPP, without=("pca",)):
+    """A method with parameters that its class declares."""
+
+    alpha: float = 1.0
+    n_components: int = 3
+    _private: int = 1
+    CONSTANT: ClassVar[int] = 2
+
+
+def test_constructors_are_written_from_what_classes_declare():
+    parameters = inspect.signature(Declared).parameters
+    assert list(parameters)[:3] == ["n_components", "graph", "alpha"]
+    assert next(iter(inspect.signature(Declared.__init__).parameters)) == "self"
+    assert parameters.keys() - inspect.signature(OLPP).parameters.keys() == {"alpha"}
+    assert inspect.signature(OLPP).parameters.keys() - parameters.keys() == {"pca"}
+    assert [p.kind.name for p in parameters.values()][:2] == ["POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY"]
+    assert repr(clone(Declared(2, alpha=3.0))) == "Declared(alpha=3.0, n_components=2)"
+    assert Declared().n_components == 3
+    assert not hasattr(Declared, "alpha")  # parameters are of estimators, not of classes
+    for wrong in ({"pca": 3}, {"_private": 2}, {"CONSTANT": 3}):
+        with pytest.raises(TypeError, match=f"^Declared: got an unexpected keyword argument '{next(iter(wrong))}'$"):
+            Declared(**wrong)
+    with pytest.raises(TypeError, match="too many positional"):
+        Declared(2, 7)
 
 
 def test_a_method_of_ones_own_may_have_such_a_parameter():

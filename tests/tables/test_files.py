@@ -68,7 +68,7 @@ def compressed(form, **changed):
 def test_indices_outside(archived, form, odd):
     indices = compressed(form)["indices"].astype(np.int64)
     indices[len(indices) // 2] = odd
-    assert "x.npz: not a readable sparse matrix" in refusal(archived(**compressed(form, indices=indices)))
+    assert "x.npz: not a readable NumPy file" in refusal(archived(**compressed(form, indices=indices)))
 
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
@@ -85,7 +85,7 @@ def test_indices_outside(archived, form, odd):
 )
 def test_pointers_outside(archived, form, pointers):
     indptr = np.array(pointers if form == "csr" else pointers[:4] + pointers[-1:])
-    assert "x.npz: not a readable sparse matrix" in refusal(archived(**compressed(form, indptr=indptr)))
+    assert "x.npz: not a readable NumPy file" in refusal(archived(**compressed(form, indptr=indptr)))
 
 
 @pytest.mark.parametrize(
@@ -181,10 +181,20 @@ def test_labels_are_numbers_or_text(archived):
 
 
 def test_names_of_the_other_kind(tmp_path, written):
+    """What a NumPy file holds is seen by how it begins."""
     np.save(tmp_path / "x.npy", np.eye(3))
     np.savez(tmp_path / "x.npz", X=np.eye(3))
-    assert "which are named .npz" in refusal(written("z.npy", (tmp_path / "x.npz").read_bytes()))
-    assert "which is named .npy" in refusal(written("z.npz", (tmp_path / "x.npy").read_bytes()))
+    for name, other in (("z.npy", "x.npz"), ("z.npz", "x.npy")):
+        np.testing.assert_array_equal(read(written(name, (tmp_path / other).read_bytes())).X, np.eye(3))
+
+
+def test_what_is_said_of_a_deep_header_is_short(written):
+    """NumPy quotes the whole header of a file that it cannot read."""
+    header = (repr({"descr": "<f8", "fortran_order": False, "shape": "(" * 3000 + ")" * 3000}) + "\n").encode()
+    array = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    found = refusal(written("x.npy", array))
+    assert "x.npy: not a readable NumPy file" in found
+    assert len(found) < 500 + len(str(written("x.npy", array)))
 
 
 @pytest.mark.parametrize("shape", [(10**12, 4), (2**62, 2**62), (-1, 4), (7, 4)])
@@ -333,7 +343,26 @@ def test_late_text_in_many_columns_is_found_at_once(written):
     assert all(f"'{j}': 150 of 151 values are numbers" in found for j in (297, 298, 299))
 
 
-# Pipes, programs
+# Names, pipes, programs
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        ("csv", b"a,b\n1,2\n"),
+        ("csv.gz", gzip.compress(b"a,b\n1,2\n")),
+        ("svm", b"1 1:1 2:2\n"),
+        ("mtx", f"{MARKET}1 2 2\n1 1 1\n1 2 2\n".encode()),
+    ],
+)
+def test_names_that_are_no_text(tmp_path, suffix, content):
+    """As those with accents are where the locale is C."""
+    path = os.path.join(os.fsencode(tmp_path), b"gr\xf6\xdfe." + suffix.encode())
+    with open(path, "wb") as file:
+        file.write(content)
+    X = read(os.fsdecode(path)).X
+    assert np.asarray(X.todense() if sparse.issparse(X) else X).tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize(

@@ -342,8 +342,9 @@ def test_a_sample_of_mixed_rows(tmp_path):
 
 
 @pytest.mark.parametrize(("encoding", "named"), [("cp1252", "cp1252"), ("utf-16", "utf-16")])
-@pytest.mark.parametrize("rows", [3, 200_000])
-def test_what_spreadsheets_write(tmp_path, encoding, named, rows):
+@pytest.mark.parametrize("rows", [3, 2_000])
+def test_what_spreadsheets_write(tmp_path, monkeypatch, encoding, named, rows):
+    monkeypatch.setattr("lapwing.tables.columns.HEAD", 2**12)
     content = "größe;preis €;stadt\n" + "1,5;2;Köln\n2,5;3;Łódź\n".replace("Łódź", "Møns") * rows
     (tmp_path / "x.csv").write_bytes(content.encode(encoding))
     with pytest.warns(UserWarning, match=f"is not UTF-8, and is read as {named}"):

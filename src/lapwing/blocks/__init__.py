@@ -217,15 +217,15 @@ class BlockData(Data):
         sums, rows = self.X.each(partial(_added, none, numbers, self.codes, self.weights, angles), "adding up")
         return sums, numbers, stacked(rows)
 
-    def deviations(self, few: bool = False) -> np.ndarray:
+    def deviations(self) -> np.ndarray:
         sums = self._first[0]
         size, squares = sums.counts.sum(), sums.squares if self.is_large else np.einsum("kii->i", sums.scatters)
-        self.filled, mean = 2 * sums.stored > size, sums.counts @ sums.means / size
+        self.shares, mean = sums.stored / size, sums.counts @ sums.means / size
         variances = (squares + sums.counts @ (sums.means - mean) ** 2) / size
         return np.sqrt(np.where(variances > (1e-15 * mean) ** 2, variances, 0.0))
 
     def divided(self, scale: np.ndarray) -> BlockData:
-        data, divide = self.having(), partial(_divided, scale)
+        data, divide = self.having(), lambda block: as_data(block).divided(scale).X
         sums, numbers, rows = self._first
         data._first = sums.divided(scale), numbers, divide(rows)
         data.X, data.is_divided = Mapped(self.X, divide), True
@@ -235,11 +235,11 @@ class BlockData(Data):
 
     @cached_property
     def squares(self) -> np.ndarray:
-        return np.concatenate(self.X.each(_squares, "looking for empty rows")[0])
+        return np.concatenate(self.X.each(lambda _, block: [[squared_lengths(block)]], "looking for empty rows")[0])
 
     @cached_property
     def unit(self) -> BlockData:
-        return self.having(blocks=Mapped(self.X, _unit))
+        return self.having(blocks=Mapped(self.X, lambda block: unit_rows(block, np.sqrt(squared_lengths(block)))))
 
     def some(self, kept: np.ndarray) -> BlockData:
         codes = None if self.codes is None else self.codes[kept]
@@ -281,7 +281,7 @@ class BlockData(Data):
             data = rest.summary(codes is not None, rows, codes, edges)
             if codes is not None:
                 data.scatter = Scatter(self.X, self.codes, self.weights, rest, data.X[: held.size], codes)
-        data.given, data.is_divided = self.given, self.is_divided
+        data.given, data.is_divided, data.shares = self.given, self.is_divided, sums.stored / sums.counts.sum()
         return data
 
     # ---- results
@@ -290,7 +290,7 @@ class BlockData(Data):
         return self.mapped(methodcaller("project", mean, components), len(components))
 
     def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
-        return self.X.projected(partial(_projected, function), n_out)
+        return self.X.projected(lambda block: function(as_data(block)), n_out)
 
 
 class ColumnSums(NamedTuple):
@@ -310,7 +310,7 @@ class ColumnSums(NamedTuple):
         if not X.shape[0]:
             return self
         rows = SparseData(X)
-        squares, stored = rows.n * rows.deviations() ** 2, np.bincount(X.indices, minlength=rows.d)
+        squares, stored = rows.n * rows.deviations() ** 2, rows.n * rows.shares
         return self.__iadd__(ColumnSums(np.array([rows.n]), rows.mean()[None], squares, stored))
 
     def __iadd__(self, other: ColumnSums) -> ColumnSums:  # type: ignore[misc,override]
@@ -406,22 +406,6 @@ def _added(none: Any, numbers: Any, codes: Any, weights: Any, angles: bool, firs
     sums = sums.take(block, None if codes is None else codes[rows], None if weights is None else weights[rows])
     low, high = np.searchsorted(numbers, [rows.start, rows.stop])
     return [sums, [block[numbers[low:high] - first]]]
-
-
-def _divided(scale: np.ndarray, block: Block) -> Block:
-    return as_data(block).divided(scale).X
-
-
-def _unit(block: Block) -> Block:
-    return unit_rows(block, np.sqrt(squared_lengths(block)))
-
-
-def _squares(first: int, block: Block) -> list:
-    return [[squared_lengths(block)]]
-
-
-def _projected(function: Callable[[Data], Any], block: Block) -> Any:
-    return function(as_data(block))
 
 
 def _weighted(means: Any, of_class: Any, codes: Any, weights: Any, first: int, block: Block) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
@@ -58,15 +58,7 @@ class DaskBlocks(Blocks):
     @cached_property
     def is_sparse(self) -> bool:  # type: ignore[override]
         """Whether blocks are sparse. Where the array does not say so, its first rows are looked at."""
-        return sparse.issparse(self._array._meta) or sparse.issparse(self.head(HEAD))
-
-    def head(self, most: int) -> Block:
-        """The first rows, at most so many, and no more than the first block has."""
-        return self.take(np.arange(min(most, self._sizes[0])))
-
-    def _read(self) -> Iterator[Block]:
-        for block in self._array.to_delayed().ravel():
-            yield block.compute()
+        return sparse.issparse(self._array._meta) or sparse.issparse(self.take(np.arange(min(HEAD, self._sizes[0]))))
 
     def labels(self, y: Any) -> Any:
         return y.compute() if hasattr(y, "compute") else y

@@ -90,7 +90,7 @@ class Blocks:
 
     def min(self) -> float:
         """The least number."""
-        return min(self.each(_least, "looking for negative numbers")[0])
+        return min(self.each(lambda _, block: [[block.min()]], "looking for negative numbers")[0])
 
     def load(self) -> Block:
         """All rows."""
@@ -229,7 +229,7 @@ class Mapped(Blocks):
     """Other blocks under a function of a block, or some of their rows: those of a mask."""
 
     def __init__(self, blocks: Blocks, function: Callable[[Block], Block] | None, kept: np.ndarray | None = None):
-        self._blocks, self._kept, self._function = blocks, kept, function or _unchanged
+        self._blocks, self._kept, self._function = blocks, kept, function or (lambda block: block)
         self.shape = (blocks.shape[0] if kept is None else int(kept.sum()), blocks.shape[1])
         self.dtype, self.is_sparse, self.is_local = blocks.dtype, blocks.is_sparse, blocks.is_local
         self.feature_names = blocks.feature_names
@@ -241,10 +241,6 @@ class Mapped(Blocks):
 
     def take(self, rows: np.ndarray) -> Block:
         return self._function(self._blocks.take(rows if self._kept is None else np.flatnonzero(self._kept)[rows]))
-
-
-def _unchanged(block: Block) -> Block:
-    return block
 
 
 def _mapped(function: Callable, own: Callable, kept: Any, before: Any, first: int, block: Block) -> Any:
@@ -262,10 +258,6 @@ def taken(rows: np.ndarray, first: int, block: Block) -> list:
     """The rows of these ascending numbers that a block holds."""
     low, high = np.searchsorted(rows, [first, first + block.shape[0]])
     return [[block[rows[low:high] - first]]]
-
-
-def _least(first: int, block: Block) -> list:
-    return [[block.min()]]
 
 
 def stacked(blocks: list[Block]) -> Block:

@@ -11,7 +11,7 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ._compare import compare, demo
 from ._console import say, say_in_one_line, visible
@@ -28,7 +28,22 @@ ABOUT = (
 )
 
 
-class Commands(TyperGroup):
+class Plain:
+    """Commands whose help shows flags as flags, and not as options that take a value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for option in params:
+            if getattr(option, "is_flag", False):
+                option.metavar = ""
+        return params
+
+
+class Command(Plain, TyperCommand):
+    """One command."""
+
+
+class Commands(Plain, TyperGroup):
     """Commands whose errors are one line on standard error, with exit code 1 for data and fits, 2 for usage, 130 for Ctrl-C."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -92,7 +107,7 @@ def _main(
 
 # The order is that of the help.
 for command in (compare, fit, transform, inspect, verify, export, methods, demo):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def run() -> None:

@@ -6,22 +6,28 @@ import os
 import re
 import shlex
 import sys
+import warnings
+from collections import Counter
+from dataclasses import replace
 from importlib.util import find_spec
 from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
-from ._console import counted, print_json, print_table, say
+from ._console import counted, print_json, print_table, print_warning, say
 from ._methods import key
-from ._options import Data, Json, as_given, check_output, listed, prepares_data, quoted, reading, writing
-from ._tables import check_classes, read_prepared
+from ._options import Advanced, Data, Judge, Reading, check_output, listed, prepares_data, quoted, refuse, writing
+from ._tables import check_classes, leaks_of_ids, read_prepared, source_columns, unknown
 
-MANY = 20_000  # from this many rows on, the command advises a sample
+MANY_ROWS = 20_000  # from here on the command advises a sample
+INTERRUPTED = 130
+# The measures in the order of the table, and their titles.
 TITLES = {
     "balanced_accuracy": "balanced",
     "accuracy": "accuracy",
     "f1": "F1",
+    "roc_auc": "AUC",
     "map": "mAP",
     "recall@5": "recall@5",
     "clustering": "clustering",
@@ -33,13 +39,12 @@ TITLES = {
 
 
 def _jobs(number: int) -> int:
-    if number == 0:
-        raise typer.BadParameter("0 cannot work; give 1 or more, or -1 for one per core")
-    return number
+    return number or refuse("0 cannot work; give 1 or more, or -1 for one per core", "--jobs")
 
 
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", callback=_jobs, help="Methods and folds at a time; -1 is one per core.")
+    int,
+    Advanced("--jobs", "-j", metavar="N", callback=_jobs, help="Methods and folds at a time; -1 is one per core."),
 ]
 
 
@@ -47,22 +52,29 @@ Jobs = Annotated[
 def compare(
     data: Data,
     *,
-    options: dict[str, Any],
+    reading: Reading,
     methods: Annotated[
         list[str] | None,
-        typer.Option("--methods", "-m", help="Names: pca,lpp,mfa. By default some that suit the data."),
+        typer.Option(
+            "--methods", "-m", metavar="NAMES", help="Names: pca,lpp,mfa. By default some that suit the data."
+        ),
     ] = None,
     dimensions: Annotated[
-        str | None, typer.Option("--dimensions", "-d", help="To try: 2,5,10-15. By default 1, 2, 3, 5, 8, 13, ...")
+        str | None,
+        typer.Option(
+            "--dimensions", "-d", metavar="NUMBERS", help="To try: 2,5,10-15. By default 1, 2, 3, 5, 8, 13, ..."
+        ),
     ] = None,
     scoring: Annotated[
         str | None,
         typer.Option(
             "--scoring",
+            metavar="GOAL",
             help="What chooses: a goal (classification, retrieval, clustering, neighbours) or a measure (accuracy, "
             "balanced_accuracy, f1, map, recall@5, nmi, trustworthiness, continuity, recall).",
         ),
     ] = None,
+    judge: Judge = "nearest",
     group: Annotated[
         str | None,
         typer.Option(
@@ -73,63 +85,83 @@ def compare(
         str | None,
         typer.Option("--time", metavar="COL", help="Column of the time: rows are scored by models of earlier ones."),
     ] = None,
-    cv: Annotated[int, typer.Option("--cv", min=2, help="Folds.")] = 5,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the report.")
+    ] = "report.html",
+    cv: Annotated[int, Advanced("--cv", metavar="N", min=2, help="Folds.")] = 5,
     sample: Annotated[
-        int | None, typer.Option("--sample", min=4, help="Use this many random rows, those with labels first.")
+        int | None,
+        Advanced("--sample", metavar="N", min=4, help="Use this many random rows, those with labels first."),
     ] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write the report.")] = "report.html",
     atlas: Annotated[
         str | None,
-        typer.Option(
-            "--atlas", metavar="FILE", help="Also write the recommended space for Embedding Atlas, as .parquet."
-        ),
+        Advanced("--atlas", metavar="FILE", help="Also write the recommended space for Embedding Atlas, as .parquet."),
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(
-            "--memory", metavar="DIR", help="Keep scores there; the same command goes on where it was stopped."
-        ),
+        Advanced("--memory", metavar="DIR", help="Keep scores there; the same command goes on where it was stopped."),
     ] = None,
     jobs: Jobs = -1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
-    json: Json = False,
+    seed: Annotated[int, Advanced("--seed", metavar="N", min=0, help="Of everything random.")] = 0,
+    json: Annotated[bool, Advanced("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Try several methods and dimensions by cross-validation; print a table and write a report."""
-    start, label = perf_counter(), options["label"]
+    """Try several methods and dimensions by cross-validation; print a table and write a report.
+
+    Ctrl-C prints the methods that are done.
+    """
+    start, label = perf_counter(), reading.label
     check_output(output, data, label)
     if atlas is not None:
         check_output(atlas, data, label, beside=output)
     if label is not None and label in (group, time):
-        raise typer.BadParameter(f"{label!r} is the label, so it cannot divide the rows", param_hint="--group, --time")
+        refuse(f"{label!r} is the label, so it cannot divide the rows", "--group, --time")
     if group is not None and time is not None:
-        raise typer.BadParameter("give --group, or --time", param_hint="--time")
+        refuse("give --group, or --time", "--time")
     names = None if methods is None else _names(listed(methods))
-    from ..comparison import GOALS, MEASURES
+    from ..comparison import GOALS, MEASURES, SCORERS
 
-    if scoring is not None and scoring not in (*GOALS, *MEASURES):
-        why = f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)})"
-        raise typer.BadParameter(why, param_hint="--scoring")
+    if scoring is not None and scoring not in (*GOALS, *MEASURES, *SCORERS):
+        why = f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)}), nor a score of classes"
+        refuse(why, "--scoring")
     wanted = None if dimensions is None else _dimensions(dimensions)
     aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
-    prepared = read_prepared(data, {**options, "aside": tuple(aside.values())}, sample, seed)
+    sampled: dict[str, Any] = {} if sample is None else {"sample": sample, "random_state": seed}
+    prepared = read_prepared(data, reading, aside=tuple(aside.values()), **sampled)
     table = prepared.table
     check_classes(table, data)
-    _say_what_was_read(table, data, sample, seed)
+    _say_what_was_read(table, data, sampled)
     aside = dict(zip(aside, table.aside, strict=True))  # by name, where columns were given as -1 or 02
     kept = {name: table.aside[column] for name, column in aside.items()}
     if time is not None and kept["time"].dtype.kind in "OU":
         say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
-    settings = {"dimensions": wanted, "scoring": scoring, "cv": cv, "random_state": seed, "n_jobs": jobs}
-    found = _compared(prepared, names, memory=memory, **settings, **kept)
+    settings = {
+        "dimensions": wanted,
+        "scoring": scoring,
+        "judge": judge,
+        "cv": cv,
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    found, stopped = _compared(prepared, names, memory=memory, **settings, **kept)
+    file = "FILE" if data == "-" else data
     dropped = [part for column in aside.values() for part in ("--drop", quoted(column))]
-    lines = _fit_lines(found, data, [*as_given(options), *dropped])
+    again = [*reading.words(), *dropped]
+    lines = {
+        row["method"]: shlex.join([*fitting(found, row["method"], row["dimension"], file), *again])
+        for row in found.summary()
+    }
     if json:
-        print_json(_facts(found, data, output, lines))
+        print_json(_facts(found, data, output, lines, stopped))
     else:
         _print(found)
-        transform = ["lapwing", "transform", "model.lapwing", _file(data), *dropped, *as_given(options, False)]
-        _advise(found, lines[found.choice[0]], shlex.join([*transform, "-o", "projected.csv"]))
-    loading = _loading(data, options, prepared, aside, sample, seed)
+        if stopped is None:
+            transform = ["lapwing", "transform", "model.lapwing", file, *dropped, *reading.words(preparing=False)]
+            _advise(found, lines[found.choice[0]], shlex.join([*transform, "-o", "projected.csv"]))
+    if stopped is not None:
+        goes_on = "the same command goes on from there" if memory else "--memory DIR keeps scores for the next time"
+        say(f"interrupted: {stopped}, and no report was written; {goes_on}")
+        raise typer.Exit(INTERRUPTED)
+    loading = _loading(data, reading, prepared, aside, sampled)
     _write_report(output, found, table, data, start, loading, lines[found.choice[0]])
     if atlas is not None:
         from ..report import write_atlas
@@ -139,7 +171,10 @@ def compare(
         say(f"wrote {atlas}; embedding-atlas {atlas} --x x --y y --neighbors neighbors shows it")
 
 
-def demo(folder: Annotated[str, typer.Argument(help="Where to write the report.")] = "out", jobs: Jobs = -1) -> None:
+def demo(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where to write the report.")] = "out",
+    jobs: Jobs = -1,
+) -> None:
     """Compare methods on scikit-learn's 1,797 digits, as a first look."""
     from sklearn.datasets import load_digits
 
@@ -149,13 +184,14 @@ def demo(folder: Annotated[str, typer.Argument(help="Where to write the report."
     table = Table(digits.data, digits.target, image_shape=digits.images.shape[1:], n_read=len(digits.data))
     start = perf_counter()
     os.makedirs(folder, exist_ok=True)
-    output = os.path.join(folder, "report.html")
-    _say_what_was_read(table, "digits", None, 0)
+    _say_what_was_read(table, "digits", {})
     names = ["PCA", "LDA", "LPP", "LPP + classes", "MMC", "OLPP + repulsion", "MFA"]
-    found = _compared(Prepared(table, [], []), names, n_jobs=jobs)
+    found, stopped = _compared(Prepared(table, [], []), names, n_jobs=jobs)
     _print(found)
+    if stopped is not None:
+        raise typer.Exit(INTERRUPTED)
     loading = "from sklearn.datasets import load_digits\n\nX, y = load_digits(return_X_y=True)"
-    _write_report(output, found, table, "digits", start, loading)
+    _write_report(os.path.join(folder, "report.html"), found, table, "digits", start, loading)
 
 
 def _names(given: list[str]) -> list[str]:
@@ -163,11 +199,10 @@ def _names(given: list[str]) -> list[str]:
     from ..comparison import METHODS
 
     names = {key(name): name for name in [*METHODS, *(["UMAP"] if find_spec("umap") else [])]}
-    unknown = [name for name in given if key(name) not in names]
-    if unknown:
+    if unnamed := [name for name in given if key(name) not in names]:
         more = "UMAP" if find_spec("umap") else "UMAP where umap-learn is installed"
-        why = f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}, and {more}"
-        raise typer.BadParameter(why, param_hint="--methods")
+        why = f"cannot compare {', '.join(map(repr, unnamed))}; known are {', '.join(METHODS)}, and {more}"
+        refuse(why, "--methods")
     return [names[key(name)] for name in given]
 
 
@@ -176,43 +211,49 @@ def _dimensions(text: str) -> list[int]:
     for part in text.split(","):
         found = re.fullmatch(r"\s*([1-9]\d*)(?:-([1-9]\d*))?\s*", part)
         if not found:
-            raise typer.BadParameter(
-                f"{part!r} is neither a number nor a range, as in 2,5,10-15", param_hint="--dimensions"
-            )
+            refuse(f"{part!r} is neither a number nor a range, as in 2,5,10-15", "--dimensions")
         first, last = int(found[1]), int(found[2] or found[1])
         if last < first:
-            raise typer.BadParameter(f"{part!r} runs backwards; write {last}-{first}", param_hint="--dimensions")
+            refuse(f"{part!r} runs backwards; write {last}-{first}", "--dimensions")
         numbers.update(range(first, last + 1))
     return sorted(numbers)
 
 
-def _say_what_was_read(table: Any, data: str, sample: int | None, seed: int) -> None:
+def _say_what_was_read(table: Any, data: str, sampled: dict[str, Any]) -> None:
     parts = [counted(table.n_read, "row"), counted(table.X.shape[1], "feature")]
     if table.y is not None:
-        labels = [str(label) for label in table.y.tolist()]
-        unknown = labels.count("-1")
-        parts += [counted(len(set(labels) - {"-1"}), "class"), *([f"{unknown:,} unknown"] if unknown else [])]
+        missing = unknown(table.y)
+        parts += [counted(len(set(table.y[~missing].tolist())), "class")]
+        parts += [f"{missing.sum():,} unknown"] if missing.any() else []
     say(f"{data}: {', '.join(parts)}")
-    if sample is not None and len(table) < table.n_read:
-        say(f"a random sample of {len(table):,} rows is used (--sample {sample} --seed {seed})")
-    elif len(table) >= MANY:
+    if len(table) < table.n_read and sampled:
+        given = f"--sample {sampled['sample']} --seed {sampled['random_state']}"
+        say(f"a random sample of {len(table):,} rows is used ({given})")
+    elif len(table) >= MANY_ROWS:
         say(f"{len(table):,} rows take a while; --sample 5000 compares on a random part")
     if table.y is None:
         say("no labels, so only neighbourhoods are measured; --label adds accuracy and clustering")
 
 
-def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
+def _compared(prepared: Any, names: list[str] | None, **options: Any) -> tuple[Any, str | None]:
+    """The comparison, and how far it came where it was interrupted."""
     from .. import comparison
 
     X, y = prepared.table.X, prepared.table.y
     rows, prepare = (X, None) if prepared.transformer is None else (prepared.given, prepared.transformer)
     chosen = comparison.default_methods(X, y) if names is None else comparison.named_methods(names, X, y)
-    slow = comparison.left_out(X, y) if names is None else {}
-    for name, why in slow.items():
+    for name, why in (comparison.left_out(X, y) if names is None else {}).items():
         say(f"{name} is left out: {why}; -m {_slug(name)} tries it")
     say(f"comparing {counted(len(chosen), 'method')}")
-    methods = {name: prepared.settled(method) for name, method in chosen.items()}
-    found = comparison.compare(rows, y, methods=methods, prepare=prepare, **options)
+    methods, stopped = {name: prepared.settled(method) for name, method in chosen.items()}, None
+    warnings.filterwarnings("ignore", category=comparison.LeakWarning)  # leaks are told above the table
+    try:
+        found = comparison.compare(
+            rows, y, methods=methods, prepare=prepare, feature_names=source_columns(prepared), **options
+        )
+    except comparison.Interrupted as stop:
+        found, stopped = stop.comparison, str(stop)
+    found = replace(found, leaks=[*leaks_of_ids(prepared), *found.leaks])
     if found.units:
         say(
             f"The columns are in different units (the largest deviation is {found.units:,.0f} times the median one); methods of "
@@ -223,7 +264,7 @@ def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
     for method, messages in found.warnings.items():
         for message in messages:
             say(f"lapwing: warning: {method}: {message}")
-    return found
+    return found, stopped
 
 
 def _slug(name: str) -> str:
@@ -231,21 +272,16 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _loading(
-    data: str, options: dict[str, Any], prepared: Any, aside: dict[str, str], sample: int | None, seed: int
-) -> str:
+def _loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], sampled: dict[str, Any]) -> str:
     """Lines of Python that read the table as the command did."""
-    usual = reading()
-    given, changed = (
-        {name: value for name, value in own.items() if value != default[name] and name != "prepare"}
-        for own, default in ((options, usual), (options["prepare"], usual["prepare"]))
+    read, prepare = reading.changed()
+    columns = {"aside": tuple(aside.values())} if aside else {}
+    columns |= {"categories": prepare["categories"]} if "categories" in prepare else {}
+    options = {"mixed": True, **read, **columns, **sampled}
+    arguments = ", ".join(
+        [repr("data.csv" if data == "-" else data), *(f"{name}={value!r}" for name, value in options.items())]
     )
-    given |= {"aside": tuple(aside.values())} if aside else {}
-    given |= {"sample": sample, "random_state": seed} if sample is not None else {}
-    given |= {"categories": changed["categories"]} if "categories" in changed else {}
-    path = "data.csv" if data == "-" else data
-    arguments = ", ".join([repr(path), "mixed=True", *(f"{name}={value!r}" for name, value in given.items())])
-    more = "".join(f", {name}={value!r}" for name, value in changed.items())
+    more = "".join(f", {name}={value!r}" for name, value in prepare.items())
     lines = [
         "from lapwing.tables import prepare, read",
         "",
@@ -281,23 +317,21 @@ def _write_report(
 
 
 def _print(found: Any) -> None:
+    for leak in found.leaks:
+        print_warning(leak.message)
     rows = found.summary()
-    names = [name for name in TITLES if name in found.measures and name != found.criterion and name != "nmi"]
+    names = [name for name in TITLES if name in found.measures and name not in (found.criterion, "nmi")]
     if not found.is_unequal and found.criterion != "f1":
         names = [name for name in names if name not in ("balanced_accuracy", "f1")]
-    chosen = {row["method"]: number for number, row in enumerate(rows)}[found.choice[0]]
-    lines = [_line("*" if number == chosen else "", row, names) for number, row in enumerate(rows)]
-    lines.append(_line("", _mean(found, found.baseline), names))
-    if found.majority:
-        lines.append(_line("", _mean(found, found.majority), names))
-    titles = ["", "method", "d", f"{TITLES[found.criterion]} %", *(TITLES[name] for name in names)]
-    print_table(titles, lines, right="  r" + "r" * (1 + len(names)), best=chosen)
-
-
-def _line(mark: str, row: dict[str, Any], measures: list[str]) -> list[str]:
-    scores = [f"{100 * row[name]:.1f}" if name in row else "" for name in measures]
-    first = f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}" if "mean" in row else ""
-    return [mark, row["method"], str(row["dimension"] or ""), first, *scores]
+    best = [row["method"] for row in rows].index(found.choice[0])
+    rows += [_mean(found, records) for records in (found.baseline, found.majority) if records]
+    lines = []
+    for number, row in enumerate(rows):
+        scores = [f"{100 * row[name]:.1f}" if name in row else "" for name in names]
+        first = f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}" if "mean" in row else ""
+        lines.append(["*" * (number == best), row["method"], str(row["dimension"] or ""), first, *scores])
+    titles = ["", "method", "d", f"{TITLES.get(found.criterion, found.criterion)} %", *(TITLES[name] for name in names)]
+    print_table(titles, lines, right="  r" + "r" * (1 + len(names)), best=best)
 
 
 def _mean(found: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -325,53 +359,48 @@ def _advise(found: Any, fitting: str, projecting: str) -> None:
         best = max(row["accuracy"] for row in found.summary())
         if best < always:
             say(f"no method's nearest neighbour is right as often ({100 * best:.1f} % at best)")
-    classes = "" if found.labels is None else " (fit --predict makes one that names their classes)"
-    say(f"to fit it, and to project rows with the model{classes}:")
-    say(f"  {fitting}")
-    say(f"  {projecting}")
+    if found.labels is not None and set(found.judges) != {"nearest neighbour"}:
+        judges = Counter(found.judges).most_common()
+        say(f"judged by {', '.join(f'{name} ({count} of {len(found.judges)} folds)' for name, count in judges)}")
+    judge = Counter(found.judges).most_common(1)[0][0]
+    option = {"nearest neighbour": "", "logistic regression": " --judge logistic"}.get(judge, " --judge knn")
+    classes = "" if found.labels is None else f" (fit --predict{option} makes one that names their classes)"
+    say(f"to fit it, and to project rows with the model{classes}:\n  {fitting}\n  {projecting}")
 
 
-def _file(data: str) -> str:
-    return "FILE" if data == "-" else data
-
-
-def _fit_lines(found: Any, data: str, again: list[str]) -> dict[str, str]:
-    """For each method the command that fits it with the chosen number of dimensions."""
-    chosen = {row["method"]: row["dimension"] for row in found.summary()}
-    return {name: shlex.join([*_fitting(found, name, d, data), *again]) for name, d in chosen.items()}
-
-
-def _fitting(found: Any, method: str, dimension: int, data: str) -> list[str]:
+def fitting(found: Any, method: str, dimension: int, file: str) -> list[str]:
+    """The command that fits a method as it was compared."""
     from ..methods import METHODS
 
     estimator = found.estimator(method, dimension)
-    command = ["lapwing", "fit", _file(data), "--method"]
-    name = type(estimator).__name__
+    command, name = ["lapwing", "fit", file, "--method"], type(estimator).__name__
     if name not in METHODS:
         return [*command, _slug(method), "-d", str(dimension)]
     command += [name.lower(), "-d", str(dimension)]
-    parameters = estimator.get_params(deep=False)
+    parameters, usual = estimator.get_params(deep=False), METHODS[name]().get_params(deep=False)
     if "graph" in parameters:
         graph = parameters["graph"]
         command += ["--graph", "none" if graph is None else graph if isinstance(graph, str) else repr(graph)]
-    usual = METHODS[name]().get_params(deep=False)
     for parameter, value in parameters.items():
         if parameter not in ("n_components", "graph", "standardize") and repr(value) != repr(usual[parameter]):
             command += ["-p", f"{parameter}={value}"]
     return command
 
 
-def _facts(found: Any, data: str, output: str, lines: dict[str, str]) -> dict[str, Any]:
+def _facts(found: Any, data: str, output: str, lines: dict[str, str], stopped: str | None) -> dict[str, Any]:
     method, dimension = found.choice
     return {
         "data": data,
         "rows": found.n_samples,
         "features": found.n_features,
         "criterion": found.criterion,
+        "judges": found.judges,
         "choice": {"method": method, "dimension": dimension, "command": lines[method]},
         "methods": found.summary(),
         "baseline": _mean(found, found.baseline),
         "majority": _mean(found, found.majority) if found.majority else None,
         "failures": found.failures,
-        "report": output,
+        "leaks": [{"column": leak.column, "score": leak.score, "message": leak.message} for leak in found.leaks],
+        "report": None if stopped else output,
+        "interrupted": stopped,
     }

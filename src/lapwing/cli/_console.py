@@ -33,6 +33,11 @@ def say_in_one_line(message: str) -> None:
     say(" ".join(message.splitlines()))
 
 
+def print_warning(message: str) -> None:
+    """Print what must be known before a table is read, above it."""
+    typer.secho(f"! {visible(message)}", bold=True, fg="red")
+
+
 def counted(number: int, what: str) -> str:
     """A number and what it counts, such as ``1 row`` or ``1,797 rows``."""
     plural = f"{what}es" if what.endswith("s") else f"{what}s"
@@ -64,8 +69,12 @@ def print_table(
     right: str = "",
     best: int | None = None,
     header: bool = True,
+    width: int = WIDE,
 ) -> None:
-    """Print aligned columns. ``right`` has one letter per column, r for right-aligned; ``best`` is a row to mark."""
+    """Print aligned columns. ``right`` has one letter per column, r for right-aligned; ``best`` is a row to mark.
+
+    ``width`` is the longest line where the output is no terminal, whose own width counts.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -82,16 +91,13 @@ def print_table(
     if terminal:
         Console(highlight=False).print(table)
         return
-    plain = Console(file=StringIO(), width=WIDE, color_system=None)
+    plain = Console(file=StringIO(), width=width, color_system=None)
     plain.print(table)
     typer.echo("\n".join(line.rstrip() for line in plain.file.getvalue().splitlines()))  # type: ignore[attr-defined]
 
 
 def size(path: str | os.PathLike) -> str:
     """The size of a file, in words."""
-    number = float(os.path.getsize(path))
-    for unit in ("bytes", "kB", "MB"):
-        if number < 1000:
-            return f"{number:.3g} {unit}"
-        number /= 1000
-    return f"{number:.3g} GB"
+    from rich.filesize import decimal
+
+    return decimal(os.path.getsize(path))

@@ -14,7 +14,7 @@ import typer
 
 from ._console import print_json, print_table, say, size
 from ._model import Import, Model, in_blocks, in_this_folder, is_ours, last_step, loaded, output_names, some
-from ._options import Data, Json, check_output, reads_data, writing
+from ._options import Data, Json, Reading, check_output, reads_data, writing
 from ._tables import Taken, are_quantities, check_classes, reads_targets
 
 DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
@@ -55,33 +55,30 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
     if loadings is not None:
         return _print_loadings(whole, loadings, json)
     estimator, names = _reducer(whole), output_names(whole)
+    steps = [step for _, step in getattr(whole, "steps", [])]
+    found = getattr(estimator, "certificate_", None)
+    certificates = found if isinstance(found, list) else [found]
+    kept = [asdict(certificate) for certificate in certificates if certificate]
+    learnt = ("settings", "rank", "n_pca", "n_connected_components", "graph", "eigenvalues", "solver")
     facts = {
         "method": type(estimator).__name__,
         "parameters": estimator.get_params(deep=False),
         "steps": _steps(whole) if whole is not estimator else None,
         "columns": _columns(whole),
-        "features": _n_features(whole),
+        # None where the first step is passed through and the next does not say.
+        "features": next((part.n_features_in_ for part in [whole, *steps] if hasattr(part, "n_features_in_")), None),
         "feature_names": getattr(whole, "feature_names_in_", None),
         "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": None if names is None else len(names),
-        **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
-        "eigenvalues": getattr(estimator, "eigenvalues_", None),
-        "solver": getattr(estimator, "solver_", None),
-        "certificate": _certificates(estimator),
+        **{name: getattr(estimator, f"{name}_", None) for name in learnt},
+        "certificate": kept if isinstance(found, list) else kept[0] if kept else None,
         "arrays": {name: list(array.shape) for name, array in _arrays(estimator)},
         "file": {**versions(model), "bytes": os.path.getsize(model)},
     }
     if json:
-        print_json(facts)
-    else:
-        print_table(["", ""], _lines(facts, estimator, model), header=False)
-
-
-def _certificates(estimator: Any) -> Any:
-    """One certificate, a list of one per mode, or None for models that have none."""
-    found = getattr(estimator, "certificate_", None)
-    many = [asdict(certificate) for certificate in (found if isinstance(found, list) else [found]) if certificate]
-    return many if isinstance(found, list) else many[0] if many else None
+        return print_json(facts)
+    *lines, arrays, file = _lines(facts, estimator, model)
+    return print_table(["", ""], [*lines, *certificate_lines(certificates), arrays, file], header=False)
 
 
 def certificate_lines(certificates: list[Any]) -> list[list[str]]:
@@ -105,16 +102,8 @@ def _reducer(model: Any) -> Any:
     """The last estimator of lapwing in a model, or the last step of the model where there is none."""
     if hasattr(model, "reducer_"):
         return _reducer(model.reducer_)
-    steps = [step for _, step in getattr(model, "steps", [])]
-    ours = [_reducer(step) for step in steps if is_ours(_reducer(step))]
+    ours = [own for _, step in getattr(model, "steps", []) if is_ours(own := _reducer(step))]
     return ours[-1] if ours else last_step(model)
-
-
-def _n_features(model: Any) -> int | None:
-    """How many columns a model takes; None where its first step is passed through and the next does not say."""
-    steps = [step for _, step in getattr(model, "steps", [])]
-    found = (getattr(part, "n_features_in_", None) for part in [model, *steps])
-    return next((count for count in found if count is not None), None)
 
 
 def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
@@ -147,25 +136,21 @@ def _columns(model: Any) -> dict[str, list[str]] | None:
     return {kind: [name for name, own in held.items() if own == kind] for kind in dict.fromkeys(held.values())}
 
 
-def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
-    words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
-    several = columns if columns is not None and len(columns) > 1 else {}
-    return "; ".join(f"{words[kind]}: {some(names)}" for kind, names in several.items())
-
-
 def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
     known = signature(type(estimator)).parameters
     changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
-    found, values = getattr(estimator, "certificate_", None), facts["eigenvalues"]
+    values, columns = facts["eigenvalues"], facts["columns"] or {}
     modes = values if isinstance(values, list) else [[] if values is None else values]
+    words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
     features = "any"
     if facts["features"] is not None:
         features = f"{facts['features']:,}" + some(facts["feature_names"], ": {}")
     lines = {
         "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
+        "settings": ", ".join(f"{key}={value!r}" for key, value in (facts["settings"] or {}).items()),
         "steps": " -> ".join(facts["steps"] or []),
-        "columns": _kinds_in_words(facts["columns"]),
+        "columns": "; ".join(f"{words[kind]}: {some(names)}" for kind, names in columns.items() if len(columns) > 1),
         "features": features,
         "images": " x ".join(map(str, facts["image_shape"] or ())),
         "outputs": None if facts["outputs"] is None else f"{facts['outputs']:,}",
@@ -178,8 +163,7 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
         "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
         "file": f"lapwing {facts['file']['lapwing']}, scikit-learn {facts['file']['scikit-learn']}, {size(path)}",
     }
-    shown = [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
-    return [*shown[:-2], *certificate_lines(found if isinstance(found, list) else [found]), *shown[-2:]]
+    return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
 
 
 @reads_data
@@ -187,7 +171,7 @@ def verify(
     model: Model,
     data: Data,
     *,
-    options: dict[str, Any],
+    reading: Reading,
     graph: Annotated[
         str | None,
         typer.Option(
@@ -213,9 +197,9 @@ def verify(
         raise ValueError(
             f"{model}: {type(last_step(estimator)).__name__} is none of lapwing's methods, and only these can be verified"
         )
-    blocks = in_blocks(estimator, data, options)
-    table = _read(estimator, data, options) if blocks is None else None
-    X, y = (blocks, options["label"]) if table is None else (table.X, table.y)
+    blocks = in_blocks(estimator, data, reading)
+    table = _read(estimator, data, reading) if blocks is None else None
+    X, y = (blocks, reading.label) if table is None else (table.X, table.y)
     weights = None if graph is None else tables.read(graph, labels=False).X
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
@@ -238,17 +222,16 @@ def verify(
         raise typer.Exit(DOES_NOT_HOLD)
 
 
-def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
+def _read(estimator: Any, data: str, reading: Reading) -> Any:
     """The rows as the model takes them, and their labels as a fit takes them."""
     from sklearn.utils import get_tags
 
     from ..tables import read
 
-    given = {name: value for name, value in options.items() if name != "prepare"}
     taken = Taken(estimator)
     own = last_step(estimator)
     how = {"mixed": True, "targets": reads_targets(own), "n_features": estimator.n_features_in_}
-    table = read(data, categories=taken.categories, features=taken.names, **how, **given)
+    table = read(data, categories=taken.categories, features=taken.names, **how, **reading.read)
     if table.is_mixed:
         table = replace(table, X=taken.rows(table))
     needed = get_tags(own).target_tags.required

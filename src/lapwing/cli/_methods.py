@@ -1,4 +1,4 @@
-"""``lapwing methods``: list the methods, or describe one. In a terminal equations are in Unicode and not in LaTeX."""
+"""``lapwing methods``: list the methods, or describe one, with its equations in Unicode and not in LaTeX."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import re
 import sys
 from difflib import get_close_matches
 from inspect import getdoc
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
 
 from ._console import print_json, print_table
-from ._options import Json
+from ._options import Json, refuse
 
-GREEK = {
-    **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "lambda": "λ"},
-    **{"mu": "μ", "xi": "ξ", "phi": "φ", "psi": "ψ", "rho": "ρ", "sigma": "σ"},
-}
 SYMBOLS = {
-    **{f"\\{name}": letter for name, letter in GREEK.items()},
+    **{r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\lambda": "λ"},
+    **{r"\mu": "μ", r"\xi": "ξ", r"\phi": "φ", r"\psi": "ψ", r"\rho": "ρ", r"\sigma": "σ", r"\top": "ᵀ"},
     **{r"\sum": "Σ", r"\dots": "…", r"\le": "≤", r"\ne": "≠", r"\cdot": "·", r"\|": "‖"},
     **{r"\exp": "exp", r"\max": "max", r"\min": "min"},
     **{r"\qquad": "  ", r"\quad": "  ", r"\ ": " ", r"\,": " "},
@@ -27,37 +25,61 @@ SYMBOLS = {
 RAISED = str.maketrans("0123456789+-dijnpst", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵈⁱʲⁿᵖˢᵗ")
 LOWERED = str.maketrans("0123456789+-aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 UP, DOWN = "\x01", "\x02"  # Marks that stand for ^ and _ of scripts that cannot be written, until all others are found.
-COMMAND = re.compile(r"\\(?:[a-zA-Z]+|[^a-zA-Z])")
 BLOCK = re.compile(r"^( *)\.\. math::(.*(?:\n(?:\1 +.*)?)*)", re.M)
+WIDTH, LONGEST_NAME = 80, 18  # characters of a line, and of the name of a method
+GOALS = {
+    "neighbours": "Neighbours: what is near, or linked, stays near",
+    "classes": "Classes: samples of one class come together, other classes apart",
+    "patches": "Patches: the shape of each neighbourhood is kept",
+    "representation": "Representation: principal components that a graph or labels guide",
+    "features": "Features: choose some of the columns",
+}
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="A method, to read all about it.")] = None, json: Json = False
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A method: its equation, and all its parameters.")
+    ] = None,
+    json: Json = False,
 ) -> None:
-    """List the methods, or describe one."""
+    """List the methods and what each is for, or describe one."""
+    from ..methods import METHODS
+    from ..methods.about import described, plain
+
+    def facts(cls: Any) -> dict[str, str]:
+        return {name: plain(text) for name, text in described(cls).items()}
+
     if name is not None:
         cls = find(name, "NAME")
-        text = readable(getdoc(cls) or "")
+        about, text = described(cls), readable(getdoc(cls) or "")
         if json:
-            print_json({**_described(cls), "parameters": cls().get_params(deep=False), "text": text})
-        else:
-            typer.echo(_printable(text, sys.stdout.encoding or "utf-8"))
-        return
-    from ..methods import METHODS
-
-    rows = [_described(method) for method in METHODS.values()]
+            return print_json({**facts(cls), "parameters": cls().get_params(deep=False), "text": text})
+        algebra = (
+            f"{about['minimises']}; map: {about['map']}; constraint: {about['constraint']}; labels: {about['labels']}"
+        )
+        text = f"{cls.__name__} minimises {algebra}.\n\n{text}".replace("`", "")
+        return typer.echo(printable(text, sys.stdout.encoding or "utf-8"))
+    rows = [facts(method) for method in METHODS.values()]
     if json:
-        print_json(rows)
-        return
-    columns = ["method", "minimises", "map", "constraint", "labels", "description"]
-    if not sys.stdout.isatty():
-        print_table(columns, [[row[name] for name in columns] for row in rows])
-        return
-    print_table(["method", "what it minimises; over which map; subject to what"], [_in_two_lines(row) for row in rows])
+        return print_json(rows)
+    for family, members in groupby(rows, key=lambda row: row["family"]):
+        typer.echo(GOALS[family])
+        print_table(
+            ["", ""],
+            [[f"  {row['method']:{LONGEST_NAME}}", _purpose(row)] for row in members],
+            header=False,
+            width=WIDTH,
+        )
+        typer.echo()
+    return typer.echo("lapwing methods NAME has the equation and the parameters of a method.")
 
 
-def _printable(text: str, encoding: str) -> str:
-    """The text, in characters that the terminal can show."""
+def _purpose(row: dict[str, str]) -> str:
+    return row["description"] + (" Needs labels." if row["labels"] == "needed" else "")
+
+
+def printable(text: str, encoding: str) -> str:
+    """The text in characters that the terminal can show."""
     from ..methods.about import plain
 
     try:
@@ -65,18 +87,6 @@ def _printable(text: str, encoding: str) -> str:
     except UnicodeEncodeError:
         return plain(text).encode(encoding, "replace").decode(encoding)
     return text
-
-
-def _in_two_lines(row: dict[str, str]) -> list[str]:
-    needed = "; needs labels" if row["labels"] == "needed" else ""
-    problem = f"{row['minimises']}; {row['map']}; {row['constraint']}{needed}"
-    return [row["method"], f"{row['description']}\n  {problem}"]
-
-
-def _described(cls: Any) -> dict[str, str]:
-    from ..methods.about import described, plain
-
-    return {name: plain(text) for name, text in described(cls).items()}
 
 
 def find(name: str, argument: str = "--method") -> Any:
@@ -87,25 +97,20 @@ def find(name: str, argument: str = "--method") -> Any:
     if key(name) not in names:
         close = get_close_matches(key(name), names, n=1)
         hint = f"did you mean {names[close[0]].lower()}?" if close else "lapwing methods lists them"
-        raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint=argument)
+        refuse(f"there is no method {name!r}; {hint}", argument)
     return METHODS[names[key(name)]]
 
 
 def to_fit(name: str) -> Any:
     """An unfitted estimator: a method of lapwing, or one that ``compare`` sets beside them, such as PCA."""
-    from ..methods import METHODS
+    from sklearn.base import clone
+
+    from .. import comparison, methods
 
     if key(name) == "umap":
-        raise typer.BadParameter("UMAP has no place in a model file, so it is only compared", param_hint="--method")
-    if key(name) not in map(key, METHODS):
-        from sklearn.base import clone
-
-        from .. import comparison
-
-        others = {key(other): estimator for other, estimator in comparison.METHODS.items()}
-        if key(name) in others:
-            return clone(others[key(name)])
-    return find(name)()
+        refuse("UMAP has no place in a model file, so it is only compared", "--method")
+    others = {key(other): estimator for other, estimator in comparison.METHODS.items() if other not in methods.METHODS}
+    return clone(others[key(name)]) if key(name) in others else find(name)()
 
 
 def key(name: str) -> str:
@@ -126,23 +131,21 @@ def readable(text: str) -> str:
 
 def equation(tex: str) -> str:
     """LaTeX as Unicode."""
-    tex = re.sub(r"\^\\top", "ᵀ", tex)
+    tex = tex.replace(r"^\top", "ᵀ")
     tex = re.sub(r"\\tilde (\w)", "\\1\u0303", tex)
-    tex = COMMAND.sub(lambda found: SYMBOLS.get(found[0], found[0]), tex)
+    tex = re.sub(r"\\(?:[a-zA-Z]+|[^a-zA-Z])", lambda found: SYMBOLS.get(found[0], found[0]), tex)
     tex = re.sub(r"\\t?frac(\w)(\w)", r"\1/\2", tex)
     before = ""
     while tex != before:  # inner braces are handled first
         before = tex
         tex = re.sub(r"\\(?:operatorname|text)\{([^{}]*)\}", r"\1", tex)
         tex = re.sub(r"\\tag\{([^{}]*)\}", r"   (\1)", tex)
-        tex = re.sub(
-            r"\\frac\{([^{}]*)\}\{([^{}]*)\}", lambda found: " / ".join(map(_in_brackets, found.groups())), tex
-        )
+        tex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", lambda parts: " / ".join(map(_bracketed, parts.groups())), tex)
         tex = re.sub(r"([_^])(?:\{([^{}]*)\}|([^\s{]))", lambda found: _moved(found[1], found[2] or found[3]), tex)
     return tex.replace(UP, "^").replace(DOWN, "_").strip()
 
 
-def _in_brackets(part: str) -> str:
+def _bracketed(part: str) -> str:
     return f"({part})" if " " in part.strip() else part
 
 

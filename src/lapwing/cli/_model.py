@@ -18,10 +18,10 @@ from typing import Annotated, Any
 import typer
 
 from ._console import counted, say, size, visible
+from ._graphs import Choice, configure, placed, settle_graph
 from ._methods import to_fit
-from ._options import Data, check_output, check_writer, prepares_data, reads_data, writing
-from ._settings import Choice, configure, placed, settle_graph
-from ._tables import Taken, are_quantities, check_classes, read_prepared, reads_targets
+from ._options import Advanced, Data, Judge, Reading, check_output, prepares_data, reads_data, refuse, writing
+from ._tables import Taken, are_quantities, check_classes, read_prepared, reads_targets, tell_leaks, unknown
 
 SHOWN = 8  # how many eigenvalues and names are printed
 DATA_FILES = (
@@ -45,7 +45,8 @@ def fit(
     data: Data,
     *,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="As in lapwing methods; or pca, lda and others that compare knows.")
+        str,
+        typer.Option("--method", "-m", metavar="NAME", help="Of lapwing methods; or pca, lda and others of compare."),
     ] = "lpp",
     dimensions: Annotated[
         str | None,
@@ -53,19 +54,20 @@ def fit(
             "--dimensions", "-d", metavar="D", help='How many; "auto" is one less than classes; "all"; for tsa 8x6.'
         ),
     ] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",
-    options: dict[str, Any],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
+    ] = "model.lapwing",
+    reading: Reading,
     graph: Annotated[
         str | None,
         typer.Option(
             "--graph",
             "-g",
             metavar="GRAPH",
-            help="supervised, semi, none (the method's own), knn, or a formula: 'KNN(5) + 0.5 * SameClass()'. "
+            help="supervised, semi, propagate, none (the method's own), knn, or a formula: 'KNN(5) + 0.5 * SameClass()'. "
             "By default supervised where there are labels, semi where some are unknown, else the method's own.",
         ),
     ] = None,
-    neighbors: Annotated[int | None, typer.Option("--neighbors", "-k", min=1, help="Neighbours in the graph.")] = None,
     param: Annotated[
         list[str] | None,
         typer.Option("--param", "-p", metavar="KEY=VALUE", help="Any parameter of the method. May be repeated."),
@@ -73,45 +75,47 @@ def fit(
     predict: Annotated[
         bool,
         typer.Option(
-            "--predict", help="A nearest neighbour in the space names the class: transform writes predictions."
+            "--predict", help="A classifier in the space (--judge) names the class: transform writes predictions."
         ),
     ] = False,
+    judge: Judge = "nearest",
+    neighbors: Annotated[
+        int | None, Advanced("--neighbors", "-k", metavar="K", min=1, help="Neighbours in the graph.")
+    ] = None,
 ) -> None:
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
-    label = options["label"]
-    check_output(output, data, label)
+    check_output(output, data, reading.label)
     estimator = to_fit(method)
     choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []), dimensions)
     configure(estimator, choice)
     from ..persistence import save
 
     start = time.perf_counter()
-    blocks = None if predict else in_blocks(estimator, data, options)
+    blocks = None if predict else in_blocks(estimator, data, reading)
     if blocks is None:
-        prepared = read_prepared(data, options, targets=not predict and reads_targets(estimator))
+        prepared = read_prepared(data, reading, targets=not predict and reads_targets(estimator))
         estimator = prepared.settled(estimator)
         prepared = placed(estimator, prepared)
-        model = _fitted(estimator, prepared, choice, data, options, predict)
+        model = _fitted(estimator, prepared, choice, data, reading, judge if predict else None)
         shape = prepared.table.X.shape
     else:
-        settle_graph(estimator, choice, label is not None)
+        settle_graph(estimator, choice, reading.label is not None)
         from pyarrow import ArrowException
 
         try:
-            model, shape = estimator.fit(blocks, label), blocks.shape
+            model, shape = estimator.fit(blocks, reading.label), blocks.shape
         except (ArrowException, OSError) as error:  # an error of rows that are read during the fit
             raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
     with writing(output):
         save(model, output)
-    rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
     result = "class" if predict else f"{len(output_names(model) or []):,}"
     say(
-        f"{_method_name(model)}: {rows}, {features} -> {result} "
+        f"{_method_name(model)}: {counted(shape[0], 'row')}, {counted(shape[1], 'feature')} -> {result} "
         f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
     )
 
 
-def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
+def in_blocks(estimator: Any, data: str, reading: Reading) -> Any:
     """A Parquet file whose rows take more than the working memory, for methods that read rows in blocks; else None."""
     from ..reducers import FeatureSelector, LinearReducer
 
@@ -128,43 +132,44 @@ def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
         return None  # reading the file will say what is wrong
     if metadata.num_rows * metadata.num_columns * 8 <= working_memory():
         return None
-    rows = dataset.dataset(data, format="parquet")
-    left_out = [name for name in (options["label"], options["id"], *options["drop"]) if name is not None]
+    rows, n_rows = dataset.dataset(data, format="parquet"), counted(metadata.num_rows, "row")
+    left_out = [name for name in (reading.label, reading.id, *reading.drop) if name is not None]
     for name in left_out:
         if name not in rows.schema.names:
             raise ValueError(f"{data} has no column {name!r}; it has {', '.join(rows.schema.names[:20])}")
-    _require_label(estimator, options["label"])
+    _require_label(estimator, reading.label)
     kinds = {name: rows.schema.field(name).type for name in rows.schema.names if name not in left_out}
     numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     other = [name for name, kind in kinds.items() if not any(test(kind) for test in numbers)]
-    if other or options["prepare"]["standardize"] == "yes" or options["prepare"]["impute"]:
+    if other or reading.prepare["standardize"] == "yes" or reading.prepare["impute"]:
         what = f"columns are prepared ({', '.join(map(repr, other[:8]))})" if other else "columns are prepared"
-        drop = f"; leave them out (--drop '{','.join(other)}'), or" if other else "; leave it to the method, or"
+        drop = f"leave them out (--drop '{','.join(other)}')" if other else "leave it to the method"
         raise ValueError(
-            f"{data} has {counted(metadata.num_rows, 'row')}, more than are read at once, and {what} only in memory{drop} fit a "
-            "part of the rows"
+            f"{data} has {n_rows}, more than are read at once, and {what} only in memory; {drop}, or fit a part of the rows"
         )
-    say(f"{data} has {counted(metadata.num_rows, 'row')}, and is read in blocks")
-    return as_blocks(rows, options["label"], list(kinds))
+    say(f"{data} has {n_rows}, and is read in blocks")
+    return as_blocks(rows, reading.label, list(kinds))
 
 
 def _require_label(estimator: Any, label: Any) -> None:
     from sklearn.utils import get_tags
 
     if get_tags(estimator).target_tags.required and label is None:
-        raise typer.BadParameter(f"{_method_name(estimator)} needs labels", param_hint="--label")
+        refuse(f"{_method_name(estimator)} needs labels", "--label")
 
 
-def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool) -> Any:
-    """The model with the steps before it and, where it shall predict, a nearest-neighbour classifier after it."""
+def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, reading: Reading, judge: str | None) -> Any:
+    """The model with the steps before it and, where it shall predict, a classifier after it."""
     from scipy import sparse
     from sklearn.utils import get_tags
 
-    if predict:
+    if judge:
         if prepared.table.y is None:
-            raise typer.BadParameter("it names classes, so it needs labels (--label)", param_hint="--predict")
+            refuse("it names classes, so it needs labels (--label)", "--predict")
         check_classes(prepared.table, data)
-    table = _with_known_labels(estimator, prepared.table, choice, data, options, predict)
+    table = _with_known_labels(estimator, prepared.table, choice, data, reading, judge is not None)
+    if table.y is not None and not are_quantities(table.y):
+        tell_leaks(prepared)
     _require_label(estimator, table.y)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
         raise ValueError(
@@ -172,10 +177,15 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: d
         )
     if "image_shape" in estimator.get_params() and table.image_shape is not None:
         estimator.set_params(image_shape=table.image_shape, flatten=True)
-    if predict:
+    if judge:
+        from ..comparison import checked_judge, in_words
         from ..selection import SemiSupervised
 
-        estimator = SemiSupervised(estimator)
+        known = ~unknown(table.y)
+        classifier = checked_judge(judge, table.X[known], table.y[known])
+        if judge in ("auto", "knn"):
+            say(f"classes are named by {in_words(classifier)}, chosen among the rows")
+        estimator = SemiSupervised(estimator, None if judge == "nearest" else classifier)
     estimator.fit(table.X, table.y)
     if table.feature_names is not None and not prepared.steps:
         import numpy as np
@@ -191,34 +201,31 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: d
     return prepared.model(estimator)
 
 
-def _with_known_labels(
-    estimator: Any, table: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool
-) -> Any:
+def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, reading: Reading, predict: bool) -> Any:
     """The rows and labels to fit. The graph is set to read the labels, or the user is told that they are not used."""
     from sklearn.utils import get_tags
 
     if table.y is None:
         return table
-    column = f"labels of {options['label']!r}" if options["label"] else "labels"
-    if reads_targets(last_step(estimator)):
+    column, own = f"labels of {reading.label!r}" if reading.label else "labels", last_step(estimator)
+    required = get_tags(estimator).target_tags.required
+    if reads_targets(own):
         if predict and (table.y == -1).any():
-            why = "some classes are unknown, which Target cannot tell from numbers"
-            raise typer.BadParameter(why, param_hint="--predict")
-        unknown = table.y != table.y
-        if unknown.any():
-            say(f"{counted(int(unknown.sum()), 'target')} of {len(table):,} unknown")
+            refuse("some classes are unknown, which Target cannot tell from numbers", "--predict")
+        if (gaps := table.y != table.y).any():
+            say(f"{counted(int(gaps.sum()), 'target')} of {len(table):,} unknown")
         return table
-    if are_quantities(table.y) and not get_tags(estimator).target_tags.required:
+    if are_quantities(table.y) and not required:
         say(f"the {column} are quantities, not classes, and are NOT USED")
         return replace(table, y=None)
     check_classes(table, data)
-    unknown = table.y == ("-1" if table.y.dtype.kind == "U" else -1)
-    if unknown.any():
-        say(f"{counted(int(unknown.sum()), 'label')} of {len(table):,} unknown")
-    settle_graph(estimator, choice, True, bool(unknown.any()), column)
-    if unknown.any() and not is_ours(last_step(estimator)) and get_tags(estimator).target_tags.required:
-        say(f"{_method_name(estimator)} is fitted to the {counted(int((~unknown).sum()), 'row')} whose label is known")
-        return table.take(~unknown)
+    missing = unknown(table.y)
+    if missing.any():
+        say(f"{counted(int(missing.sum()), 'label')} of {len(table):,} unknown")
+    settle_graph(estimator, choice, True, bool(missing.any()), column)
+    if missing.any() and required and not is_ours(own):
+        say(f"{_method_name(estimator)} is fitted to the {counted(int((~missing).sum()), 'row')} whose label is known")
+        return table.take(~missing)
     return table
 
 
@@ -248,7 +255,7 @@ def _parameter(text: str) -> tuple[str, Any]:
     """KEY=VALUE as a pair. The value is read as Python or JSON writes it, else it is text."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--param")
+        refuse(f"{text!r} is not KEY=VALUE", "--param")
     constants = {"null": None, "true": True, "false": False}
     try:
         return key, constants[value] if value in constants else ast.literal_eval(value)
@@ -272,9 +279,12 @@ def transform(
     data: Data,
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", help=".parquet, .csv, .tsv, .npy, or - for CSV on standard output.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help=".parquet, .csv, .tsv, .npy, or - for CSV on standard output."
+        ),
     ] = "-",
-    options: dict[str, Any],
+    reading: Reading,
     coordinates: Annotated[
         bool,
         typer.Option("--coordinates", help="Of a model that predicts, write the coordinates beside the predictions."),
@@ -286,31 +296,34 @@ def transform(
     Columns are found by name where the model knows names. Those of --label and --id are copied to the output. A model of fit
     --predict writes the class of each row, and with --coordinates its coordinates too.
     """
-    label, id = options["label"], options["id"]
+    label, id = reading.label, reading.id
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
-    check_writer(output)
     from .._extras import Progress
-    from ..tables import batches, has_columns, write
+    from ..tables import batches, check_suffix, has_columns, write
 
+    if output != "-":
+        try:
+            check_suffix(output)
+        except ValueError as error:
+            refuse(str(error))
     start = time.perf_counter()
-    estimator = loaded(model, import_)
-    projector = _projector(estimator, coordinates, output)
-    given = {name: value for name, value in options.items() if name != "prepare"}
-    taken = Taken(estimator)
-    given |= {"mixed": taken.is_mixed, "categories": taken.categories, "features": taken.names}
-    tables = batches(data, **given, n_features=estimator.n_features_in_)
-    plain = output.lower().endswith(".npy") and label is None and id is None
-    columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
-    notes = Notes(estimator, taken, data)
+    whole = estimator = loaded(model, import_)
+    projector = _projector(whole, coordinates, output)
+    taken = Taken(whole)
+    how: dict[str, Any] = {"mixed": taken.is_mixed, "categories": taken.categories, "features": taken.names}
+    tables = batches(data, **reading.read, **how, n_features=whole.n_features_in_)
+    named, plain = has_columns(data), output.lower().endswith(".npy") and label is None and id is None
+    columns = {"label": _name(label, "label", named), "id": _name(id, "id", named)}
+    notes = Notes(whole, taken, data)
     if taken.preparation is not None:  # its part is done while rows are looked at
-        rest = estimator[1:]
-        estimator, projector = rest, rest if projector is estimator else projector and projector[1:]
+        estimator = whole[1:]
+        projector = estimator if projector is whole else projector and projector[1:]
     with Progress("projecting rows", None, "done") as update, writing(output):
         projected = _projected(estimator, projector, notes.checked(tables), plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
-    notes.told()
+    notes.tell()
     if output != "-":
         names = [] if projector is None else output_names(projector)
         components = f", {counted(len(names), 'component')}" if names else ""
@@ -355,7 +368,7 @@ class Notes:
             self._check_shape(table)
             if self._taken.is_mixed and table.image_shape is None:
                 table = replace(table, X=self._rows(table, row) if table.is_mixed else table.X)
-                self._look(table, row)
+                self._count_gaps(table.X, row)
             row += len(table)
             yield table
 
@@ -390,8 +403,8 @@ class Notes:
                 self._unseen[name] = self._unseen.get(name, Counter()) + counts
         return rows
 
-    def _look(self, table: Any, row: int) -> None:
-        gaps = (table.X != table.X) | (table.X == "")
+    def _count_gaps(self, X: Any, row: int) -> None:
+        gaps = (X != X) | (X == "")
         if gaps.any() and not self._taken.fills_gaps:
             i, j = (int(places[0]) for places in gaps.nonzero())
             name = str(j) if self._taken.names is None else self._taken.names[j]
@@ -401,13 +414,12 @@ class Notes:
             )
         self._gaps += int(gaps.sum())
 
-    def told(self) -> None:
+    def tell(self) -> None:
         """Print the notes, once."""
         if self._gaps:
             say(f"{counted(self._gaps, 'missing value')} imputed")
         for name, counts in self._unseen.items():
-            rows = counted(counts.total(), "row")
-            new = some(sorted(counts))
+            rows, new = counted(counts.total(), "row"), some(sorted(counts))
             say(f"column {name!r} has values that the model does not know, which count as none, in {rows}: {new}")
 
 
@@ -418,13 +430,13 @@ def _projector(model: Any, coordinates: bool, output: str) -> Any:
     if not coordinates:
         return None
     if output.lower().endswith(".npy"):
-        raise typer.BadParameter("classes beside numbers: write .parquet or .csv", param_hint="--coordinates")
+        refuse("classes beside numbers: write .parquet or .csv", "--coordinates")
     from sklearn.pipeline import Pipeline
 
     *before, (name, last) = getattr(model, "steps", [("model", model)])
     steps = [*before, (name, last.reducer_)] if hasattr(last, "reducer_") else before
     if not steps:
-        raise typer.BadParameter(f"{type(model).__name__} predicts from the columns", param_hint="--coordinates")
+        refuse(f"{type(model).__name__} predicts from the columns", "--coordinates")
     return Pipeline(steps)
 
 
@@ -436,25 +448,39 @@ def _projected(
     from scipy import sparse
 
     known = [] if projector is None else output_names(projector)
-    predicted = [] if projector is estimator else ["prediction"]
+    predicted = [] if projector is estimator else ["prediction", *_probability(estimator)]
     done = 0
     for table in tables:
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
                 parts = [] if projector is None else [projector.transform(table.X)]
-                parts += [] if projector is estimator else [estimator.predict(table.X).reshape(-1, 1)]
+                parts += [] if projector is estimator else _predicted(estimator, table.X)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{data}: {error}") from error
-        parts = [
-            part.toarray() if sparse.issparse(part) else part for part in parts
-        ]  # features chosen from sparse data
+        parts = [part.toarray() if sparse.issparse(part) else part for part in parts]  # features of sparse data
         Z = parts[0] if len(parts) == 1 else np.column_stack([part.astype(object) for part in parts])
         done += len(table)
         update(done)
         names = [f"column {j}" for j in range(Z.shape[1] - len(predicted))] if known is None else known
         projected = replace(table, X=Z, feature_names=[*names, *predicted])
         yield replace(projected, y=None, ids=None) if plain else projected
+
+
+def _probability(model: Any) -> list[str]:
+    """The column of a probability that ranks rows: of the second of two classes, or of the class that is predicted."""
+    classifier = getattr(getattr(model, "steps", [(None, model)])[-1][1], "classifier_", None)
+    if not hasattr(classifier, "predict_proba") or getattr(classifier, "n_neighbors", 0) == 1:
+        return []
+    return [f"probability of {model.classes_[1]}" if len(model.classes_) == 2 else "probability"]
+
+
+def _predicted(model: Any, X: Any) -> list[Any]:
+    found = [model.predict(X).reshape(-1, 1)]
+    if _probability(model):
+        shares = model.predict_proba(X)
+        found.append((shares[:, 1] if shares.shape[1] == 2 else shares.max(axis=1)).reshape(-1, 1))
+    return found
 
 
 def _shown(table: Any) -> Any:
@@ -482,14 +508,13 @@ def imported(name: str) -> Any:
         # At the end of the path, so that a file of this folder replaces nothing that is installed.
         sys.path.append(os.getcwd())
     if not re.fullmatch(r"\w+(\.\w+)*", name) or name.endswith(".py"):
-        raise typer.BadParameter(f"{name!r} is no module; name it as in import mymethods", param_hint="--import")
+        refuse(f"{name!r} is no module; name it as in import mymethods", "--import")
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the module exists, but an import inside it fails
-        said = f"there is no module {name!r}, neither installed nor in this folder"
-        raise typer.BadParameter(said, param_hint="--import") from error
+        refuse(f"there is no module {name!r}, neither installed nor in this folder", "--import")
     except Exception as error:
         raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and outputs that are checked before any work is done."""
 
 from __future__ import annotations
 
@@ -12,137 +12,153 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from inspect import Signature, signature
 from io import StringIO
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, get_args
 
 import typer
 
-in_reading = partial(typer.Option, rich_help_panel="Reading")
-in_preparing = partial(typer.Option, rich_help_panel="Preparing the columns")
+Advanced = partial(typer.Option, rich_help_panel="Advanced")
 
 
-def _choice(value: str) -> str:
-    if value not in ("auto", "yes", "no"):
-        raise typer.BadParameter(f"{value!r} is none of auto, yes and no")
+def _judge(value: str) -> str:
+    if value not in (judges := ("auto", "nearest", "knn", "logistic")):
+        raise typer.BadParameter(f"{value!r} is none of {', '.join(judges)}")
     return value
 
 
+Judge = Annotated[
+    str,
+    Advanced(
+        "--judge",
+        metavar="NAME",
+        callback=_judge,
+        help="The classifier: nearest (neighbour), knn, logistic (regression), or auto, the better of the last two.",
+    ),
+]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="File, folder of images, or - for CSV on standard input.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        "-l",
-        metavar="COL",
-        help="Column of the labels: a name, or a number where columns have none (-1 is the last). "
-        "For a matrix also a file of labels; .npz, svmlight and image folders bring their own.",
-    ),
-]
-NoLabel = Annotated[bool, typer.Option("--no-label", help="Ignore the labels that DATA brings.")]
-Id = Annotated[str | None, typer.Option("--id", metavar="COL", help="Column that names rows.")]
-Drop = Annotated[
-    list[str] | None, typer.Option("--drop", metavar="COLS", help="Columns to leave out: a,b. May be repeated.")
-]
-Header = Annotated[
-    bool | None, in_reading("--header/--no-header", help="Whether CSV starts with names; looks by default.")
-]
-Resize = Annotated[str | None, in_reading("--resize", metavar="WxH", help="Size of images.")]
-Grey = Annotated[bool | None, in_reading("--grey/--colour", help="How to read images; grey if all are.")]
-ZeroBased = Annotated[bool, in_reading("--zero-based", help="svmlight counts features from 0.")]
-Impute = Annotated[
-    bool | None,
-    in_preparing(
-        "--impute/--no-impute",
-        help="Fill in missing values, or refuse them; by default where there are some.",
-        show_default=False,
-    ),
-]
-OneHot = Annotated[bool, in_preparing("--one-hot/--no-one-hot", help="Encode columns of text, or refuse them.")]
-Dates = Annotated[bool, in_preparing("--dates/--no-dates", help="Dates as numbers, or refuse them.")]
-Standardize = Annotated[
-    str,
-    in_preparing(
-        "--standardize",
-        metavar="auto|yes|no",
-        callback=_choice,
-        help="Columns to mean 0 and deviation 1; auto does so where their units differ.",
-    ),
-]
-Categories = Annotated[
-    list[str] | None,
-    in_preparing(
-        "--categories",
-        metavar="COLS",
-        help="Columns to encode as text though they hold numbers or many values: a,b. May be repeated.",
-    ),
-]
-Missing = Annotated[
-    list[str] | None,
-    in_preparing(
-        "--missing", metavar="MARK", help="What marks a missing value beside blanks and NA: -999. May be repeated."
-    ),
-]
 
 
-def reading(
-    label: Label = None,
-    no_label: NoLabel = False,
-    id: Id = None,
-    drop: Drop = None,
-    header: Header = None,
-    resize: Resize = None,
-    grey: Grey = None,
-    zero_based: ZeroBased = False,
-    impute: Impute = None,
-    one_hot: OneHot = True,
-    dates: Dates = True,
-    standardize: Standardize = "auto",
-    categories: Categories = None,
-    missing: Missing = None,
-) -> dict[str, Any]:
-    """The options of ``tables.read`` and, under ``prepare``, those of ``tables.prepare``."""
-    if label is not None and no_label:
-        raise typer.BadParameter("give --label, or --no-label", param_hint="--no-label")
-    return {
-        "label": label,
-        "labels": not no_label,
-        "id": id,
-        "drop": listed(drop),
-        "header": header,
-        "resize": None if resize is None else width_and_height(resize),
-        "grey": grey,
-        "zero_based": zero_based,
-        "prepare": {
-            "impute": impute,
-            "one_hot": one_hot,
-            "dates": dates,
-            "standardize": standardize,
-            "categories": listed(categories),
-            "missing": listed(missing),
-        },
-    }
+class Reading:
+    """What the shared options say: how to read DATA, and how to prepare its columns.
+
+    ``read`` are the options of :func:`lapwing.tables.read`, ``prepare`` those of :func:`lapwing.tables.prepare`.
+    """
+
+    PREPARING = ("impute", "one_hot", "dates", "standardize", "categories", "missing")
+
+    def __init__(
+        self,
+        label: Annotated[
+            str | None,
+            typer.Option(
+                "--label",
+                "-l",
+                metavar="COL",
+                help="Column of the labels: a name, or a number (-1 is the last). For a matrix also a file. .npz, svmlight "
+                "and image folders bring their own.",
+            ),
+        ] = None,
+        id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column that names rows.")] = None,
+        drop: Annotated[
+            list[str] | None, typer.Option("--drop", metavar="COLS", help="Columns to leave out: a,b. May be repeated.")
+        ] = None,
+        no_label: Annotated[bool, Advanced("--no-label", help="Ignore the labels that DATA brings.")] = False,
+        impute: Annotated[
+            bool | None,
+            Advanced("--impute/--no-impute", help="Fill in missing values, or refuse them; else where there are some."),
+        ] = None,
+        one_hot: Annotated[
+            bool,
+            Advanced("--one-hot/--no-one-hot", help="Encode columns of text, or refuse them.", show_default=False),
+        ] = True,
+        dates: Annotated[
+            bool, Advanced("--dates/--no-dates", help="Dates as numbers, or refuse them.", show_default=False)
+        ] = True,
+        standardize: Annotated[
+            Literal["auto", "yes", "no"],
+            Advanced(
+                "--standardize",
+                metavar="WHEN",
+                help="Columns to mean 0 and deviation 1: yes, no, or auto, where their units differ.",
+            ),
+        ] = "auto",
+        categories: Annotated[
+            list[str] | None,
+            Advanced(
+                "--categories",
+                metavar="COLS",
+                help="Columns to encode as text though they hold numbers or many values. May be repeated.",
+            ),
+        ] = None,
+        missing: Annotated[
+            list[str] | None,
+            Advanced("--missing", metavar="MARK", help="Marks a missing value, as -999 does. May be repeated."),
+        ] = None,
+        header: Annotated[
+            bool | None, Advanced("--header/--no-header", help="Whether CSV starts with names; looks by default.")
+        ] = None,
+        resize: Annotated[str | None, Advanced("--resize", metavar="WxH", help="Size of images.")] = None,
+        grey: Annotated[bool | None, Advanced("--grey/--colour", help="How to read images; grey if all are.")] = None,
+        zero_based: Annotated[bool, Advanced("--zero-based", help="svmlight counts features from 0.")] = False,
+    ):
+        self._given = {name: value for name, value in locals().items() if name != "self"}
+        if label is not None and no_label:
+            refuse("give --label, or --no-label", "--no-label")
+        self.label, self.id, self.drop = label, id, listed(drop)
+        self.read: dict[str, Any] = {"label": label, "labels": not no_label, "id": id, "drop": self.drop}
+        self.read |= {"header": header, "resize": width_and_height(resize), "grey": grey, "zero_based": zero_based}
+        self.prepare: dict[str, Any] = {"impute": impute, "one_hot": one_hot, "dates": dates}
+        self.prepare |= {"standardize": standardize, "categories": listed(categories), "missing": listed(missing)}
+
+    def words(self, preparing: bool = True) -> list[str]:
+        """The arguments that were given, for another command; without ``preparing`` those that say how to read."""
+        words = []
+        for name, value in self._given.items():
+            if value == SHARED[name].default or (name in self.PREPARING and not preparing):
+                continue
+            yes, _, no = get_args(SHARED[name].annotation)[1].default.partition("/")
+            if isinstance(value, bool):
+                words += [yes if value else no]
+            else:
+                words += [
+                    word
+                    for item in (map(quoted, listed(value)) if isinstance(value, list) else [value])
+                    for word in (yes, item)
+                ]
+        return words
+
+    def changed(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The options of ``tables.read`` and of ``tables.prepare`` that are not their defaults."""
+        usual = Reading()
+        pairs = ((self.read, usual.read), (self.prepare, usual.prepare))
+        read, prepare = ({name: own[name] for name in own if own[name] != default[name]} for own, default in pairs)
+        return read, prepare
+
+
+SHARED = signature(Reading, eval_str=True).parameters
 
 
 def reads_data(command: Callable[..., None], preparing: bool = False) -> Callable[..., None]:
-    """The command with the options of :func:`reading` in the place of its parameter ``options``, which they are passed as."""
-    own, shared = (list(signature(function, eval_str=True).parameters.values()) for function in (command, reading))
-    place = [parameter.name for parameter in own].index("options")
-    prepares = shared[8:] if preparing else []
-    columns = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*shared[:4], *prepares, *shared[4:8])]
+    """The command with the options of :class:`Reading` in the place of its parameter ``reading``, which they are passed as."""
+    own = list(signature(command, eval_str=True).parameters.values())
+    place = [parameter.name for parameter in own].index("reading")
+    shared = [
+        parameter.replace(kind=parameter.KEYWORD_ONLY)
+        for parameter in SHARED.values()
+        if preparing or parameter.name not in Reading.PREPARING
+    ]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        options = reading(**{column.name: given.pop(column.name) for column in columns})
-        command(**given, options=options)
+        reading = Reading(**{parameter.name: given.pop(parameter.name) for parameter in shared})
+        command(**given, reading=reading)
 
-    parameters = [*own[:place], *columns[:4], *own[place + 1 :], *columns[4:]]
+    parameters = [*own[:place], *shared[:3], *own[place + 1 :], *shared[3:]]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
 
 
-def prepares_data(command: Callable[..., None]) -> Callable[..., None]:
-    """The same with the options that say how columns are prepared."""
-    return reads_data(command, preparing=True)
+prepares_data = partial(reads_data, preparing=True)
 
 
 def listed(values: list[str] | None) -> list[str]:
@@ -150,34 +166,11 @@ def listed(values: list[str] | None) -> list[str]:
     return [item for value in values or [] for item in (next(csv.reader([value]), None) or [""])]
 
 
-def width_and_height(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text)
+def width_and_height(text: str | None) -> tuple[int, int] | None:
+    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text or "1x1")
     if not found:
         raise typer.BadParameter(f"{text!r} is not WIDTHxHEIGHT, such as 32x32", param_hint="--resize")
-    return int(found[1]), int(found[2])
-
-
-def as_given(options: dict[str, Any], preparing: bool = True) -> list[str]:
-    """The command-line arguments that ``reading`` turned into these options; without ``preparing`` those that say how to read."""
-    switches = {"header": ("--header", "--no-header"), "grey": ("--grey", "--colour"), "labels": (None, "--no-label")}
-    named = [name for name in ("label", "id") if options[name] is not None]
-    arguments = [part for name in named for part in (f"--{name}", options[name])]
-    arguments += [part for column in options["drop"] for part in ("--drop", quoted(column))]
-    for name, (on, off) in switches.items():
-        switch = None if options[name] is None else on if options[name] else off
-        arguments += [] if switch is None else [switch]
-    arguments += [] if options["resize"] is None else ["--resize", "{}x{}".format(*options["resize"])]
-    arguments += ["--zero-based"] if options["zero_based"] else []
-    return [*arguments, *(_preparing(options["prepare"]) if preparing else [])]
-
-
-def _preparing(options: dict[str, Any]) -> list[str]:
-    """The arguments that say how columns are prepared, where they differ from the defaults."""
-    arguments = [] if options["impute"] is None else ["--impute" if options["impute"] else "--no-impute"]
-    arguments += [f"--no-{name.replace('_', '-')}" for name in ("one_hot", "dates") if not options[name]]
-    arguments += [] if options["standardize"] == "auto" else ["--standardize", options["standardize"]]
-    many = ("categories", "missing")
-    return [*arguments, *(part for name in many for value in options[name] for part in (f"--{name}", quoted(value)))]
+    return None if text is None else (int(found[1]), int(found[2]))
 
 
 def quoted(column: str) -> str:
@@ -189,40 +182,37 @@ def quoted(column: str) -> str:
 
 def check_output(output: str, *inputs: str | None, stdout: bool = False, beside: str | None = None) -> None:
     """Raise, before any work is done, where an output would replace a file that is read, or another output (``beside``)."""
-    read = _files_read(inputs)
+    read: set[Any] = {_identity(os.stat(file)) for path in inputs if path != "-" for file in _files(path)}
+    read |= {_of_stream(sys.stdin)} if "-" in inputs else set()
     if output == "-":
         if not stdout:
-            _refuse("-: this output cannot go to standard output; name a file")
-        if _of_stream(sys.stdout) in read:
-            _refuse("standard output is a file that is read by this command; choose another")
+            refuse("-: this output cannot go to standard output; name a file")
+        if (stream := _of_stream(sys.stdout)) is not None and stream in read:
+            refuse("standard output is a file that is read by this command; choose another")
         return
-    if os.path.exists(output) and _identity(os.stat(output)) in read:
-        _refuse(f"{output} is read by this command; choose another file")
+    folder, exists = os.path.dirname(os.path.realpath(output)), os.path.exists(output)
+    status = os.stat(output) if exists else None
+    if status is not None and _identity(status) in read:
+        refuse(f"{output} is read by this command; choose another file")
     if beside is not None and os.path.realpath(output) == os.path.realpath(beside):
-        _refuse(f"{output} is written by this command already; choose another file")
-    folder = os.path.dirname(os.path.realpath(output))
+        refuse(f"{output} is written by this command already; choose another file")
     if os.path.isdir(output):
-        _refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
-    if os.path.exists(output) and not (os.path.isfile(output) or stat.S_ISCHR(os.stat(output).st_mode)):
-        _refuse(f"{output} is a pipe or a device, not a file, and writing there may wait for ever; name a file")
+        refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
+    if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISCHR(status.st_mode)):
+        refuse(f"{output} is a pipe or a device, not a file, and writing there may wait for ever; name a file")
     if not os.path.isdir(folder):
-        _refuse(f"{output}: there is no folder {folder}")
-    if not os.access(output if os.path.exists(output) and not os.path.isfile(output) else folder, os.W_OK):
-        _refuse(f"{output}: you may not write there")
+        refuse(f"{output}: there is no folder {folder}")
+    if not os.access(output if exists and not os.path.isfile(output) else folder, os.W_OK):
+        refuse(f"{output}: you may not write there")
 
 
-def _files_read(inputs: tuple[str | None, ...]) -> set[tuple[int, int]]:
-    """The files that are read, by their real identity: tables, labels, models, and the images of folders."""
-    found: set[tuple[int, int] | None] = set()
-    for path in inputs:
-        if path == "-":
-            found.add(_of_stream(sys.stdin))
-        elif path is not None and os.path.exists(path):
-            from ..tables import files_of
+def _files(path: str | None) -> list[str]:
+    """The files that are read under a name: tables, labels, models, and the images of folders."""
+    if path is None or not os.path.exists(path):
+        return []
+    from ..tables import files_of
 
-            files = [path] if os.path.isfile(path) else files_of(path)
-            found |= {_identity(os.stat(file)) for file in files if os.path.exists(file)}
-    return {identity for identity in found if identity is not None}
+    return [file for file in ([path] if os.path.isfile(path) else files_of(path)) if os.path.exists(file)]
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
@@ -238,19 +228,8 @@ def _of_stream(stream: Any) -> tuple[int, int] | None:
     return _identity(status) if stat.S_ISREG(status.st_mode) else None
 
 
-def check_writer(output: str) -> None:
-    """Raise where tables cannot be written under this name."""
-    from ..tables import check_suffix
-
-    if output != "-":
-        try:
-            check_suffix(output)
-        except ValueError as error:
-            _refuse(str(error))
-
-
-def _refuse(why: str) -> NoReturn:
-    raise typer.BadParameter(why, param_hint="--output")
+def refuse(why: str, option: str = "--output") -> NoReturn:
+    raise typer.BadParameter(why, param_hint=option)
 
 
 @contextmanager

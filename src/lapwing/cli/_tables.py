@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._console import say
+from ._console import say, say_in_one_line
+from ._options import Reading
 
 
-def read_prepared(
-    data: str, options: dict[str, Any], sample: int | None = None, seed: int = 0, targets: bool = False
-) -> Any:
+def read_prepared(data: str, reading: Reading, targets: bool = False, **more: Any) -> Any:
     """Read the data, prepare its columns, and say what was done."""
     from ..tables import prepare, read
 
-    preparing = options["prepare"]
-    given = {name: value for name, value in options.items() if name != "prepare"}
-    how = {"mixed": True, "categories": preparing["categories"], "targets": targets}
-    table = read(data, sample=sample, random_state=seed, **how, **given)
+    how = {"mixed": True, "categories": reading.prepare["categories"], "targets": targets}
+    table = read(data, **how, **reading.read, **more)
     for note in table.notes:
         say(note)
     try:
-        prepared = prepare(table, **preparing)
+        prepared = prepare(table, **reading.prepare)
     except ValueError as error:
         raise ValueError(f"{data}: {error}") from error
     for line in prepared.lines:
@@ -28,18 +25,53 @@ def read_prepared(
     return prepared
 
 
+def leaks_of_ids(prepared: Any) -> list[Any]:
+    """A column that was left out since it names the rows, where its order tells the labels all the same."""
+    from ..comparison import find_leaks
+    from ..tables.preparation import NAMES_ROWS
+
+    table, preparation = prepared.table, prepared.steps[0][1] if prepared.steps else None
+    names = [name for name, why in getattr(preparation, "left_out_", {}).items() if why == NAMES_ROWS]
+    if table.ids is None or not names:
+        return []
+    return find_leaks(table.ids[:, None], table.y, feature_names=names[:1])
+
+
+def tell_leaks(prepared: Any) -> None:
+    """Warn of columns that alone tell the labels, and of copies of rows."""
+    from scipy import sparse
+
+    from ..comparison import find_leaks
+
+    table = prepared.table
+    if table.y is None or table.image_shape is not None or sparse.issparse(table.X):
+        return
+    X = table.X if prepared.given is None else prepared.given
+    for leak in [*leaks_of_ids(prepared), *find_leaks(X, table.y, feature_names=source_columns(prepared))]:
+        say_in_one_line(f"lapwing: warning: {leak.message}")
+
+
+def source_columns(prepared: Any) -> list[str] | None:
+    """The names of the columns as they were read, of those that are used."""
+    columns = getattr(prepared.steps[0][1], "columns_", None) if prepared.steps else None
+    return prepared.table.feature_names if columns is None else list(columns)
+
+
 def check_classes(table: Any, data: str) -> None:
     """Raise where labels are used, and do not name classes or are all unknown."""
-    if table.y is not None and (table.y == ("-1" if table.y.dtype.kind == "U" else -1)).all():
+    if table.y is not None and unknown(table.y).all():
         raise ValueError(f"{data}: all labels are missing; label some rows, or leave them out (--no-label)")
     if are_quantities(table.y):
-        import numpy as np
-
-        row = int(np.argmax(table.y != np.round(table.y)))
+        row = int((table.y % 1 != 0).argmax())
         raise ValueError(
             f"{data}: the labels are quantities, such as {table.y[row]}, not classes; put them into a few bins, or leave them "
             "out (--no-label)"
         )
+
+
+def unknown(y: Any) -> Any:
+    """Which labels of a table are unknown."""
+    return y == ("-1" if y.dtype.kind == "U" else -1)
 
 
 def are_quantities(y: Any) -> bool:
@@ -61,6 +93,8 @@ class Taken:
     """
 
     def __init__(self, model: Any):
+        from sklearn.impute import SimpleImputer
+
         from ..tables import preparation_of, text_columns
 
         self.preparation = preparation_of(model)
@@ -68,7 +102,7 @@ class Taken:
         self.names = None if names is None else [str(name) for name in names]
         words = [j for j, known in text_columns(model).items() if known is not None or self.preparation is None]
         self.categories = [str(j) if self.names is None else self.names[j] for j in words]
-        self.fills_gaps = _fills_gaps(model)
+        self.fills_gaps = any(isinstance(part, SimpleImputer) for part in [model, *model.get_params().values()])
         self.is_mixed = self.preparation is not None or bool(self.categories) or self.fills_gaps
 
     def rows(self, table: Any) -> Any:
@@ -88,10 +122,3 @@ class Taken:
             words = np.array([np.nan if cell is None else cell for cell in cells.tolist()], dtype=object)
             columns.append(words if name in self.categories else typed_values(cells, number_column(None), name))
         return stacked(columns)
-
-
-def _fills_gaps(model: Any) -> bool:
-    """Whether a model takes missing values, because one of its steps imputes them."""
-    from sklearn.impute import SimpleImputer
-
-    return any(isinstance(part, SimpleImputer) for part in [model, *model.get_params().values()])

@@ -1,18 +1,28 @@
 """Compare methods: every method, with every number of dimensions, on the same folds."""
 
 from .._public import public
+from ._judges import JUDGES, checked_judge, in_words
+from ._leaks import Leak, LeakWarning, find_leaks
 from ._methods import METHODS, default_methods, left_out, named_methods
-from ._result import Comparison
+from ._result import Comparison, Interrupted
 from ._run import compare
-from ._scores import GOALS, MEASURES, neighborhood_preservation
+from ._scores import GOALS, MEASURES, SCORERS, neighborhood_preservation
 
 __all__ = [
     "GOALS",
+    "JUDGES",
     "MEASURES",
     "METHODS",
+    "SCORERS",
     "Comparison",
+    "Interrupted",
+    "Leak",
+    "LeakWarning",
+    "checked_judge",
     "compare",
     "default_methods",
+    "find_leaks",
+    "in_words",
     "left_out",
     "named_methods",
     "neighborhood_preservation",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Mapping
 from inspect import getattr_static
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -25,46 +24,50 @@ from ..reducers import LinearReducer, Reducer
 from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
 from ..solvers import RankError
 from ._folds import Fold
+from ._judges import checked_judge
 from ._scores import Judge
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
 SHOWN = (2, 3)  # the numbers of dimensions of the pictures
-FEW = 3  # Methods that need a slow fit per number of dimensions are tried with this many numbers.
+SLOW_FITS = 3  # Methods that need a slow fit per number of dimensions are tried with this many numbers.
 
 
 class Candidate(NamedTuple):
-    """A method with its numbers of dimensions, and with the pre-projection for each of them."""
+    """A method with its numbers of dimensions."""
 
     estimator: Any
     dimensions: tuple[int, ...]
     most: int  # the largest number of dimensions that it can have
-    directions: dict[int, int | str]  # the value of pca= for each number of dimensions, where all folds share it
 
     def at(self, dimension: int) -> Any:
         """The unfitted estimator with so many dimensions."""
         model = clone(self.estimator)
         reducer_of(model).set_params(n_components=dimension)
-        return model.set_params(pca=self.directions[dimension]) if dimension in self.directions else model
+        return model
 
     def given_to_fit(self, X: Array, y: np.ndarray | None) -> tuple[Any, ...]:
         """What each ``fit`` takes: X and y, or rows that keep their neighbours for the next fit of this method."""
-        if self.directions and has_the_usual_fit(self.estimator):
+        if has_the_usual_fit(self.estimator):
             return (as_data(X, y),)
         if y is not None and takes_unknown_for_a_class(self.estimator):
             return X[y >= 0], y[y >= 0]
         return X, y
 
-    def groups(self, dimensions: Iterable[int]) -> list[list[int]]:
-        """Groups of numbers of dimensions. One fit, with the largest number, serves a group."""
-        reducer = reducer_of(self.at(self.dimensions[0]))
-        if is_automatic(reducer):
-            return [list(dimensions)]  # the fits themselves will show how many are needed
-        if why_not_nested(reducer):
-            return [[d] for d in dimensions]
-        by_pca: dict[Any, list[int]] = {}
-        for d in dimensions:
-            by_pca.setdefault(self.directions.get(d), []).append(d)
-        return list(by_pca.values())
+    @property
+    def is_automatic(self) -> bool:
+        """Whether only the fits themselves will show which numbers of dimensions share their directions."""
+        return is_automatic(reducer_of(self.estimator))
+
+    @property
+    def shares_fits(self) -> bool:
+        """Whether one fit can serve several numbers of dimensions."""
+        return self.is_automatic or why_not_nested(reducer_of(self.estimator)) is None
+
+    def fitted(self, dimensions: list[int], given: tuple[Any, ...]) -> dict[int, Any]:
+        """For each number of dimensions, a model whose first coordinates are those of that number."""
+        if self.shares_fits:
+            return serving(lambda d: self.at(d).fit(*given), dimensions, self.is_automatic)
+        return {d: self.at(d).fit(*given) for d in dimensions}
 
 
 def has_the_usual_fit(estimator: Any) -> bool:
@@ -92,17 +95,10 @@ def _candidate(estimator: Any, wanted: list[int], data: Data, most: int, given: 
     dimensions = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
         dimensions.append(most)
-    # Whether each number of dimensions needs a fit of its own.
     is_slow = not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
-    if not given and len(dimensions) > FEW and is_slow:
-        dimensions = [dimensions[i] for i in np.linspace(1, len(dimensions) - 2, FEW).round().astype(int)]
-    automatic = isinstance(estimator, LinearReducer) and isinstance(getattr(estimator, "pca", None), str)
-    directions: dict[int, int | str] = {}
-    if automatic and not data.is_large:
-        # A method may need labels, for example. Then the folds will report it, and go on with the others.
-        with suppress(ValueError):
-            directions = _directions(estimator, sorted({*dimensions, *SHOWN}), data, most)
-    return Candidate(estimator, tuple(dimensions), most, directions)
+    if not given and len(dimensions) > SLOW_FITS and is_slow:
+        dimensions = [dimensions[i] for i in np.linspace(1, len(dimensions) - 2, SLOW_FITS).round().astype(int)]
+    return Candidate(estimator, tuple(dimensions), most)
 
 
 def _counts_classes(reducer: Any) -> bool:
@@ -115,20 +111,6 @@ def _counts_classes(reducer: Any) -> bool:
     )
     constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
     return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
-
-
-def _directions(estimator: Any, dimensions: list[int], data: Data, most: int) -> dict[int, int | str]:
-    """How many principal directions a fit to all rows keeps; "auto" where it keeps all."""
-    given = (data,) if has_the_usual_fit(estimator) else (data.X, data.y)
-    possible = [d for d in dimensions if d <= most]
-    models: dict[int, Any] = {}
-    while possible and not models:
-        try:
-            models = serving(lambda d: clone(estimator).set_params(n_components=d).fit(*given), possible, True)
-        except RankError:
-            possible.pop()  # the constraint leaves fewer directions than the rows have
-    kept = {d: model.settings_["pca"] for d, model in models.items()}
-    return {d: "auto" if count is None else min(count, most) for d, count in kept.items()}
 
 
 def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
@@ -153,9 +135,8 @@ def _most_dimensions(data: Data, folds: list[Fold]) -> int:
         return min(*(len(fold.train) for fold in folds), data.d) - 2
     principal, ranks = OLPP(None, graph=-Complete(), pca=None, standardize=False), []
     for number, fold in enumerate(folds, start=1):
-        X = fold.divided()[0]
         try:
-            ranks.append(principal.fit(as_data(X, None)).rank_)
+            ranks.append(principal.fit(as_data(fold.divided()[0], None)).rank_)
         except RankError as error:
             raise ValueError(
                 f"the training rows of fold {number} are all equal, or so nearly that rounding hides it, so there is no "
@@ -173,45 +154,41 @@ class Evaluation(NamedTuple):
     warnings: list[str]
 
 
-def evaluate(candidate: Candidate, fold: Fold, settings: dict[str, Any], key: str | None = None) -> Evaluation:
-    """Fit a method and judge it, in every number of dimensions. A memory finds the result again by the key alone."""
+def evaluate(candidate: Candidate | None, fold: Fold, settings: dict[str, Any], key: str | None = None) -> Evaluation:
+    """Fit a method and judge it in every number of dimensions; None judges the rows as they are.
+
+    A memory finds the result again by the key alone.
+    """
     measures, predictions, failures = {}, {}, []
     # One thread per task: as fast where there are many tasks, and the same bits whatever n_jobs is.
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         X_train, X_test, y_train, y_test = fold.divided()
-        judge, given = Judge(X_test, y_train, y_test, **settings), candidate.given_to_fit(X_train, y_train)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            for group in candidate.groups(candidate.dimensions):
+        classifier = fold.judge
+        if candidate is None and classifier is not None and y_train is not None:
+            classifier = checked_judge("logistic", X_train, y_train)  # the line to beat
+        judge = Judge(X_test, y_train, y_test, classifier, **settings)
+        if candidate is None:
+            return Evaluation({X_test.shape[1]: judge(X_train, X_test)[0]}, {}, [], [])
+        given, models = candidate.given_to_fit(X_train, y_train), dict[int, Any]()
+        for group in [list(candidate.dimensions)] if candidate.shares_fits else [[d] for d in candidate.dimensions]:
+            while group:
                 try:
-                    for d, Z_train, Z_test in _projections(candidate, group, given, X_train, X_test):
-                        measures[d], predictions[d] = judge(Z_train, Z_test)
-                except Exception as error:  # any error: other dimensions and other methods go on
+                    models |= candidate.fitted(group, given)
+                    break
+                except Exception as error:  # any error: fewer dimensions, and other methods, go on
                     failures.append(why_it_failed(error))
+                    group.pop()
+        for model in {id(model): model for model in models.values()}.values():
+            try:
+                Z_train, Z_test = (np.asarray(model.transform(rows)) for rows in (X_train, X_test))
+                for d in [d for d in models if models[d] is model]:
+                    measures[d], predictions[d] = judge(Z_train[:, :d], Z_test[:, :d])
+            except Exception as error:
+                failures.append(why_it_failed(error))
     # Warnings about units are left out here. The result gives one for all methods.
     said = [str(warning.message) for warning in caught if not issubclass(warning.category, UnitsWarning)]
     return Evaluation(measures, predictions, failures, said)
-
-
-def evaluate_as_given(fold: Fold, settings: dict[str, Any]) -> dict[str, float]:
-    """The measures of the rows without reduction."""
-    with threadpool_limits(1):
-        X_train, X_test, y_train, y_test = fold.divided()
-        return Judge(X_test, y_train, y_test, **settings)(X_train, X_test)[0]
-
-
-def _projections(
-    candidate: Candidate, group: list[int], given: tuple[Any, ...], X_train: Array, X_test: Array
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """The rows in each number of dimensions of a group: the first coordinates of the largest fit that serves it."""
-    automatic = is_automatic(reducer_of(candidate.at(group[-1])))
-    models = serving(lambda d: candidate.at(d).fit(*given), group, automatic)
-    seen: dict[int, list[np.ndarray]] = {}
-    for d in group:
-        if id(models[d]) not in seen:
-            seen[id(models[d])] = [np.asarray(models[d].transform(rows)) for rows in (X_train, X_test)]
-        Z_train, Z_test = seen[id(models[d])]
-        yield d, Z_train[:, :d], Z_test[:, :d]
 
 
 def why_it_failed(error: Exception) -> str:
@@ -220,11 +197,12 @@ def why_it_failed(error: Exception) -> str:
 
 
 class Whole(NamedTuple):
-    """What one method gives on all data."""
+    """What one method gives on all data in the number of dimensions that was chosen."""
 
+    dimension: int
     model: Any
     embeddings: dict[int, np.ndarray]
-    space: np.ndarray  # all rows, in all chosen dimensions
+    space: np.ndarray
     spectrum: np.ndarray
     graph: dict[str, Any] | None
 
@@ -240,19 +218,21 @@ def fit_whole(candidate: Candidate, chosen: int, X: Array, labels: np.ndarray | 
 
 def _whole(candidate: Candidate, chosen: int, X: Array, labels: np.ndarray | None) -> Whole:
     shown = [d for d in SHOWN if d <= candidate.most] or [1]  # the numbers of dimensions of its pictures
-    largest = {d: group[-1] for group in candidate.groups(sorted({*candidate.dimensions, *shown})) for d in group}
-    if is_automatic(reducer_of(candidate.at(chosen))):
-        largest = {d: d for d in largest}  # it is not known which of them share their directions
     given = candidate.given_to_fit(X, labels)
-    models = {d: candidate.at(d).fit(*given) for d in {chosen, *(largest[d] for d in (chosen, *shown))}}
-    reducer = reducer_of(models[largest[chosen]])
+    wanted = {chosen, *shown, *(candidate.dimensions if candidate.shares_fits else ())}
+    models = candidate.fitted(sorted(wanted), given)
+    model = models[chosen]
+    if reducer_of(model).n_components != chosen:
+        model = candidate.at(chosen).fit(*given)
+    reducer = reducer_of(models[chosen])
     spectrum = getattr(reducer, "eigenvalues_", getattr(reducer, "explained_variance_ratio_", np.empty(0)))
     return Whole(
-        models[chosen],
-        {d: np.asarray(models[largest[d]].transform(X))[:, :d] for d in shown},
-        np.asarray(models[chosen].transform(X)),
+        chosen,
+        model,
+        {d: np.asarray(models[d].transform(X))[:, :d] for d in shown},
+        np.asarray(model.transform(X)),
         np.asarray(spectrum, dtype=float),
-        _neighbor_graph(models[chosen], X, labels),
+        _neighbor_graph(model, X, labels),
     )
 
 
@@ -269,22 +249,19 @@ def _neighbor_graph(model: Any, X: Array, labels: np.ndarray | None) -> dict[str
                 links = (W != 0).astype(np.int8)
                 links = links.maximum(links.T)
                 n_components, _ = sparse.csgraph.connected_components(links, directed=False)
-                return {
-                    "graph": leaf,
-                    "n_edges": int(links.nnz // 2),
-                    "n_connected_components": int(n_components),
-                    "degrees": np.asarray(links.sum(axis=1, dtype=np.int64)).ravel(),
-                }
+                degrees = np.asarray(links.sum(axis=1, dtype=np.int64)).ravel()
+                facts = {"graph": leaf, "n_edges": int(links.nnz // 2), "n_connected_components": int(n_components)}
+                return {**facts, "degrees": degrees}
     return None
 
 
-def distinct_graphs(fits: dict[str, Whole]) -> list[dict[str, Any]]:
+def distinct_graphs(fits: Mapping[str, Whole]) -> list[dict[str, Any]]:
     """Each graph once, with the methods that use its edges."""
     found: list[dict[str, Any]] = []
-    for name, facts in ((name, fit.graph) for name, fit in fits.items() if fit.graph is not None):
-        same = [other for other in found if np.array_equal(other["degrees"], facts["degrees"])]
-        if same:
+    for name, fit in fits.items():
+        if fit.graph is not None:
+            same = [other for other in found if np.array_equal(other["degrees"], fit.graph["degrees"])]
+            if not same:
+                found += (same := [{**fit.graph, "methods": []}])
             same[0]["methods"].append(name)
-        else:
-            found.append({**facts, "methods": [name]})
     return found

@@ -15,7 +15,7 @@ from .._validation import check_count
 from ..data import canonical
 from ..selection import LabelledSplit, TimeSplit, some_rows
 
-SHOWN = 8  # an error names this many classes
+NAMED_CLASSES = 8  # an error names this many
 
 
 class Fold(NamedTuple):
@@ -26,6 +26,7 @@ class Fold(NamedTuple):
     labels: np.ndarray | None
     train: np.ndarray
     test: np.ndarray
+    judge: Any = None  # the unfitted classifier of its spaces; None is the nearest neighbour
 
     def divided(self) -> tuple[Array, Array, np.ndarray | None, np.ndarray | None]:
         """The rows to fit, those to judge, and the labels of both. The transformer is fitted to the rows to fit."""
@@ -55,17 +56,26 @@ def checked_splitter(
     n_splits = check_count("cv", cv, 2)
     if time is not None:
         return TimeSplit(n_splits), time
-    if groups is not None:
-        _check_groups(groups, n_splits, labels, classes)
+    if groups is not None and (found := len(np.unique(groups))) < n_splits:
+        raise ValueError(
+            f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
+            f"{found} folds, or other groups"
+        )
     if labels is None or classes is None:
         folds = KFold if groups is None else GroupKFold
         return folds(n_splits, shuffle=True, random_state=seed), groups
+    alone = [] if groups is None else [i for i in range(len(classes)) if len(np.unique(groups[labels == i])) < 2]
+    if alone:
+        raise ValueError(
+            f"rows of these classes are all in one group: {_listed(classes[alone])}; with that group held out nothing is "
+            "left to learn them from, so use other groups; to judge a search among classes that were never seen, use "
+            "cross_val_score(reducer, X, y, cv=GroupKFold(2), groups=y, scoring=lapwing.selection.retrieval_scorer)"
+        )
     counts = np.bincount(labels[labels >= 0])
     if counts.min() < n_splits:
         few = [f"{name!s} ({count})" for name, count in zip(classes, counts, strict=True) if count < n_splits]
-        small = ", ".join(few[:SHOWN]) + (f" and {len(few) - SHOWN} more" if len(few) > SHOWN else "")
         raise ValueError(
-            f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {small}; use fewer "
+            f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {_listed(few)}; use fewer "
             "folds (2 at least), add rows, merge classes, or set those labels to -1 (unknown)"
         )
     folds = StratifiedKFold if groups is None else StratifiedGroupKFold
@@ -73,23 +83,9 @@ def checked_splitter(
     return (LabelledSplit(splitter) if (labels < 0).any() else splitter), groups
 
 
-def _check_groups(groups: np.ndarray, n_splits: int, labels: np.ndarray | None, classes: np.ndarray | None) -> None:
-    """Raise where there are too few groups to hold some out, or where all rows of a class are held out together."""
-    if (found := len(np.unique(groups))) < n_splits:
-        raise ValueError(
-            f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
-            f"{found} folds, or other groups"
-        )
-    if labels is None or classes is None:
-        return
-    alone = [str(name) for code, name in enumerate(classes) if len(np.unique(groups[labels == code])) < 2]
-    if alone:
-        more = f" and {len(alone) - SHOWN} more" if len(alone) > SHOWN else ""
-        raise ValueError(
-            f"rows of these classes are all in one group: {', '.join(alone[:SHOWN])}{more}; with that group held out nothing is "
-            "left to learn them from, so use other groups; to judge a search among classes that were never seen, use "
-            "cross_val_score(reducer, X, y, cv=GroupKFold(2), groups=y, scoring=lapwing.selection.retrieval_scorer)"
-        )
+def _listed(classes: Any) -> str:
+    more = f" and {len(classes) - NAMED_CLASSES} more" if len(classes) > NAMED_CLASSES else ""
+    return ", ".join(map(str, classes[:NAMED_CLASSES])) + more
 
 
 def checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:

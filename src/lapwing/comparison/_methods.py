@@ -26,10 +26,6 @@ from ..reducers import FreeReducer, KernelReducer, LinearReducer
 from ..selection import reducer_of
 
 
-def _needs_labels(estimator: Any) -> bool:
-    return get_tags(estimator).target_tags.required
-
-
 def _shrinkage_lda() -> LinearDiscriminantAnalysis:
     return LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
 
@@ -44,15 +40,17 @@ _ESTIMATORS: dict[str, Any] = {
     **{name: cls() for name, cls in _LINEAR.items()},
     **{name: cls() for name, cls in _CURVED.items()},
     "LPP + classes": LPP(graph="supervised"),
+    "LPP + spread labels": LPP(graph="propagate"),
     "LPP + repulsion": LPP(graph=KNN(5) + SameClass() - 0.5 * Repulsion(15)),
     "OLPP + repulsion": OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
     "NCA": NeighborhoodComponentsAnalysis(random_state=0, max_iter=30),
     "KernelLPP + classes": KernelLPP(graph="supervised"),
+    "KernelLPP + spread labels": KernelLPP(graph="propagate"),
     "kernel PCA + LDA": make_pipeline(StandardScaler(), KernelPCA(100, kernel="rbf", random_state=0), _shrinkage_lda()),
 }
 #: The methods that :func:`compare` knows by name: all that have components and take rows of features, and some to hold them to.
 #: Those that need labels are last. ``"UMAP"`` is known as well where umap-learn is installed.
-METHODS = dict(sorted(_ESTIMATORS.items(), key=lambda item: _needs_labels(item[1])))
+METHODS = dict(sorted(_ESTIMATORS.items(), key=lambda item: get_tags(item[1]).target_tags.required))
 UMAP = "UMAP"
 TRIED_ON: dict[str, tuple[str, ...]] = {
     **{name: cls.about.compared_on for name, cls in _LINEAR.items()},
@@ -60,12 +58,14 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
     "TruncatedSVD": ("sparse",),
     **dict.fromkeys(["LDA", "shrinkage LDA", "LPP + classes", "MFA", "OLPP + repulsion", "NCA"], ("labelled",)),
     **dict.fromkeys(["KernelLPP + classes", "kernel PCA + LDA"], ("labelled",)),
+    **dict.fromkeys(["LPP + spread labels", "KernelLPP + spread labels"], ("few labels",)),
     "OLPP": ("unlabelled",),
     "NPE": ("unlabelled", "sparse"),
     UMAP: ("dense",),
 }
 # Slow methods are tried by default up to these numbers of rows.
 MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
+FEW_LABELS = 0.5  # where fewer labels are known than this share, methods are tried that spread them
 LANDMARKS = 1_000  # on more than twice as many rows, a kernel method gets this many landmarks
 
 
@@ -105,13 +105,13 @@ def _suited(X: Any, y: Any) -> list[str]:
     holds = {
         "dense": not is_sparse,
         "labelled": not is_sparse and y is not None,
+        "few labels": not is_sparse and y is not None and known_labels(y).mean() < FEW_LABELS,
         "unlabelled": not is_sparse and y is None,
         "sparse": is_sparse,
         "counts": is_sparse and X.min() >= 0,
     }
-    known = [name for name, method in METHODS.items() if y is not None or not _needs_labels(method)]
-    if find_spec("umap") is not None:
-        known.append(UMAP)
+    known = [name for name, own in METHODS.items() if y is not None or not get_tags(own).target_tags.required]
+    known += [] if find_spec("umap") is None else [UMAP]
     return [name for name in known if any(holds[kind] for kind in TRIED_ON.get(name, ()))]
 
 
@@ -166,17 +166,14 @@ def is_recommendable(estimator: Any) -> bool:
     return not type(reducer_of(estimator)).__module__.startswith("umap")
 
 
-def is_curved(estimator: Any) -> bool:
-    """Whether its map is not a matrix, so that it needs the training rows to place new ones."""
+def complexity(estimator: Any) -> tuple[bool, int]:
+    """How complex a method is: whether its map is curved, so that it needs the training rows to place new ones; and a number.
+
+    The number is 0 for principal components, 1 for scatters of classes, and 2 for all that have a graph or iterate.
+    """
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    return any(
-        isinstance(step, KernelReducer | FreeReducer | KernelPCA) or not is_recommendable(step) for step in steps
-    )
-
-
-def simplicity(estimator: Any) -> int:
-    """How simple a method is: 0 for principal components, 1 for scatters of classes, 2 for all that have a graph or iterate."""
+    curved = any(isinstance(step, KernelReducer | FreeReducer | KernelPCA) for step in steps)
     reducer = reducer_of(estimator)
-    if isinstance(reducer, PCA | TruncatedSVD):
-        return 0
-    return 1 if isinstance(reducer, LinearDiscriminantAnalysis | MMC) else 2
+    scatters = isinstance(reducer, LinearDiscriminantAnalysis | MMC)
+    number = 0 if isinstance(reducer, PCA | TruncatedSVD) else 1 if scatters else 2
+    return curved or not is_recommendable(estimator), number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -13,12 +14,11 @@ from .._extras import require
 from ..auto import UNITS_RATIO
 from ..metrics import standard_error
 from ..selection import reducer_of
-from ._candidates import Candidate
-from ._methods import is_curved, is_recommendable, simplicity
-from ._scores import MEASURES, are_unequal, one_standard_error, reaches, tolerance
+from ._leaks import Leak
+from ._methods import complexity, is_recommendable
+from ._scores import MEASURES, are_unequal, level_with
 
-ALL_FEATURES = "all features"  # the data as given, with which every method is compared
-ALWAYS_THE_SAME = "always the largest class"
+KEYS = ("method", "dimension", "fold")  # of a record, beside its measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,26 +52,26 @@ class Comparison:
     graphs : list of dict
         What is known of each graph of neighbours that attracts: the ``graph``, its ``methods``, ``n_edges``,
         ``n_connected_components`` and ``degrees``.
-    failures : dict of name to message
-        Methods that could not be fitted, and why.
-    left_out : dict of name to message
-        Methods that were not tried because they are slow on so many rows.
+    failures, left_out : dict of name to message
+        Methods that could not be fitted, and those that were not tried because they are slow on so many rows.
+    leaks : list of Leak
+        Columns that alone tell the labels, and copies of rows in several folds: see :func:`find_leaks`.
     warnings : dict of name to list of messages
         What the methods warned of, in any fold.
-    classes : ndarray or None
-        The names of the classes.
-    labels : ndarray or None
-        The index into ``classes`` of each row, -1 where unknown.
+    classes, labels : ndarray or None
+        The names of the classes, and the index into them of each row, -1 where unknown.
     splitter : cross-validator
         What split the rows into folds.
-    keys : ndarray or None
-        What the splitter was told of each row: its group or its time.
-    key_name : "groups", "time" or None
-        What the keys are.
+    keys, key_name : ndarray or None, "groups", "time" or None
+        What the splitter was told of each row, and what that is.
     folds : list of ndarray
         The rows that each fold held out.
     predictions : dict of (name, dimension) to list of ndarray
         The class predicted for each held-out row whose label is known, one array per fold.
+    judges : list of str
+        What judged the spaces in each fold, such as ``"logistic regression"``.
+    judge : classifier or None
+        The unfitted classifier of most folds; None is the nearest neighbour.
     random_state : int
         The seed of the comparison.
     n_samples, n_features, n_neighbors : int
@@ -102,6 +102,7 @@ class Comparison:
     graphs: list[dict[str, Any]]
     failures: dict[str, str]
     left_out: dict[str, str]
+    leaks: list[Leak]
     warnings: dict[str, list[str]]
     classes: np.ndarray | None
     labels: np.ndarray | None
@@ -110,13 +111,15 @@ class Comparison:
     key_name: str | None
     folds: list[np.ndarray]
     predictions: dict[tuple[str, int], list[np.ndarray]]
+    judges: list[str]
+    judge: Any
     random_state: int
     n_samples: int
     n_features: int
     n_neighbors: int
     X: Any = field(repr=False)
     prepare: Any
-    _candidates: dict[str, Candidate] = field(repr=False)
+    _candidates: dict[str, Any] = field(repr=False)
 
     @property
     def methods(self) -> list[str]:
@@ -125,7 +128,11 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        return tuple(name for name in MEASURES if name in self.baseline[0])
+        return tuple(
+            name
+            for name in dict.fromkeys((*MEASURES, *self.baseline[0]))
+            if name in self.baseline[0] and name not in KEYS
+        )
 
     @property
     def is_unequal(self) -> bool:
@@ -137,7 +144,7 @@ class Comparison:
         return list(self._candidate(method).dimensions)
 
     def estimator(self, method: str, dimension: int | None = None) -> Any:
-        """The unfitted estimator behind a score, with ``pca`` written out; None is the chosen dimension."""
+        """The unfitted estimator behind a score; None is the chosen dimension."""
         return self._candidate(method).at(self._row(method)["dimension"] if dimension is None else dimension)
 
     def scores(self, method: str, measure: str | None = None) -> np.ndarray:
@@ -160,8 +167,7 @@ class Comparison:
         chosen. There: the ``mean`` and standard error ``se`` of the criterion, the mean of every measure, and ``behind``,
         ``behind_se``: how far the best method is ahead at its best dimension, fold by fold.
         """
-        rows = [self._row(method) for method in self.methods]
-        rows.sort(key=lambda row: -row["best_mean"])
+        rows = sorted(map(self._row, self.methods), key=lambda row: -row["best_mean"])
         top = self._column(rows[0]["method"], rows[0]["best_dimension"])
         for row in rows:
             behind = top - self._column(row["method"], row["dimension"])
@@ -173,7 +179,7 @@ class Comparison:
         """The row of :meth:`summary` with the best mean."""
         return self.summary()[0]
 
-    @property
+    @cached_property
     def choice(self) -> tuple[str, int]:
         """The method and the number of dimensions to use.
 
@@ -182,9 +188,20 @@ class Comparison:
         dimensions count, then the simplest method, then the mean. UMAP, whose models cannot be kept without pickle, is never
         chosen.
         """
-        return choose(
-            self._candidates, {method: self.scores(method) for method in self.methods}, self.criterion, self.n_features
-        )
+        own = {name: candidate.estimator for name, candidate in self._candidates.items()}
+        usable = [name for name in own if is_recommendable(own[name])] or list(own)
+        scores = {name: self.scores(name) for name in usable}
+        means = {name: scores[name].mean(axis=0) for name in usable}
+        best = max(usable, key=lambda name: means[name].max())
+        top = scores[best][:, np.argmax(means[best])]
+        level = []
+        for name in usable:
+            curved, complex_by = complexity(own[name])
+            reach = level_with(means[name], top, self.criterion)
+            settings = zip(self.dimensions(name), means[name], reach, strict=True)
+            level += [(curved, d, complex_by, -mean, name) for d, mean, is_level in settings if is_level]
+        _, dimension, _, _, method = min([setting for setting in level if setting[1] < self.n_features] or level)
+        return method, dimension
 
     def confusion(self, method: str, dimension: int | None = None) -> np.ndarray:
         """Counts of shape (n_classes, n_classes), true by predicted, of the held-out 1-NN over all folds."""
@@ -193,10 +210,9 @@ class Comparison:
                 "the comparison has no labels (y=None), so there is no confusion matrix; pass y to compare"
             )
         dimension = self._row(method)["dimension"] if dimension is None else dimension
-        held_out = [self.labels[fold] for fold in self.folds]
-        true = np.concatenate([labels[labels >= 0] for labels in held_out])
+        held_out = np.concatenate([self.labels[fold] for fold in self.folds])
         found = np.concatenate(self.predictions[method, dimension])
-        return confusion_matrix(true, found, labels=np.arange(len(self.classes)))
+        return confusion_matrix(held_out[held_out >= 0], found, labels=np.arange(len(self.classes)))
 
     def _repr_html_(self) -> str | None:
         """The report, inline in a notebook; None, which shows the text, where what it needs is not installed."""
@@ -212,7 +228,7 @@ class Comparison:
         """The records as a pandas DataFrame."""
         return require("pandas", "tables").DataFrame(self.records)
 
-    def _candidate(self, method: str) -> Candidate:
+    def _candidate(self, method: str) -> Any:
         if method not in self._candidates:
             raise ValueError(f"method={method!r} was not compared; there are {', '.join(self.methods)}")
         return self._candidates[method]
@@ -224,15 +240,13 @@ class Comparison:
         dimensions, scores = self.dimensions(method), self.scores(method)
         means = scores.mean(axis=0)
         best = int(np.argmax(means))
-        best_se = standard_error(scores[:, best])
-        choice, choice_dimension = self.choice
-        chosen = one_standard_error(scores, tolerance(self.criterion))
-        chosen = dimensions.index(choice_dimension) if method == choice else chosen
+        chosen = int(np.argmax(level_with(means, scores[:, best], self.criterion)))
+        chosen = dimensions.index(self.choice[1]) if method == self.choice[0] else chosen
         return {
             "method": method,
             "best_dimension": dimensions[best],
             "best_mean": float(means[best]),
-            "best_se": best_se,
+            "best_se": standard_error(scores[:, best]),
             "dimension": dimensions[chosen],
             "mean": float(means[chosen]),
             "se": standard_error(scores[:, chosen]),
@@ -240,21 +254,29 @@ class Comparison:
         }
 
 
-def choose(
-    candidates: dict[str, Candidate], scores: dict[str, np.ndarray], criterion: str, n_features: int
-) -> tuple[str, int]:
-    """The method and dimension to use, by the rules of :attr:`Comparison.choice`; scores are (n_folds, n_dimensions)."""
-    usable = [name for name, candidate in candidates.items() if is_recommendable(candidate.estimator)]
-    usable = usable or list(candidates)
-    means = {name: scores[name].mean(axis=0) for name in usable}
-    best = max(usable, key=lambda name: means[name].max())
-    error = standard_error(scores[best][:, np.argmax(means[best])])
-    least = means[best].max() - max(error, tolerance(criterion))
-    level = [
-        (is_curved(candidates[name].estimator), d, simplicity(candidates[name].estimator), -mean, name)
-        for name in usable
-        for d, mean, level in zip(candidates[name].dimensions, means[name], reaches(means[name], least), strict=True)
-        if level
-    ]
-    _, dimension, _, _, method = min([setting for setting in level if setting[1] < n_features] or level)
-    return method, dimension
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while methods were compared, with the scores of the methods that were done by then.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The scores of these methods. It has no models, since methods are fitted to all rows once every one is scored.
+    n_methods : int
+        How many methods there were to compare.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.comparison import Interrupted, compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> try:
+    ...     found = compare(X, y, methods=["PCA", "LPP"])
+    ... except Interrupted as stopped:
+    ...     found = stopped.comparison
+    >>> found.methods
+    ['PCA', 'LPP']
+    """
+
+    def __init__(self, comparison: Comparison, n_methods: int):
+        self.comparison, self.n_methods = comparison, n_methods
+        super().__init__(f"{len(comparison.methods)} of {n_methods} methods are scored")

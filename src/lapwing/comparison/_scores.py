@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import balanced_accuracy_score, f1_score, normalized_mutual_info_score
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    f1_score,
+    get_scorer,
+    get_scorer_names,
+    normalized_mutual_info_score,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_array
 
@@ -25,34 +33,44 @@ NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
 MEASURES = CLASSIFICATION + RETRIEVAL + CLUSTERING + NEIGHBORHOOD
 #: What a goal is judged by; None leaves it to how equal the classes are.
 GOALS = {"classification": None, "retrieval": "map", "clustering": "clustering", "neighbours": "recall"}
-N_NEIGHBORS, MOST_ROWS = 10, 500  # how many nearest rows, and how many queries, the measures of neighbourhoods take
+#: Scores of scikit-learn for classes. Those of numbers and of clusters have no meaning for a classifier.
+SCORERS = tuple(
+    name
+    for name in get_scorer_names()
+    if re.match(
+        r"(balanced_)?accuracy$|average_precision|f1|jaccard|neg_brier|neg_log_loss|precision|recall|roc_auc|top_k",
+        name,
+    )
+)
+N_NEIGHBORS, MOST_QUERIES = 10, 500  # how many nearest rows, and of how many rows, measures of neighbourhoods take
 UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
 LEVEL = 0.001  # scores that differ by less are printed alike, and count as equal whatever the standard error
 LEVEL_NEIGHBORHOOD = 0.1  # the same for measures of neighbourhoods, which get better with every further dimension
 
 
-def checked_criterion(scoring: str | None, labels: np.ndarray | None) -> str:
+def checked_criterion(scoring: str | None, labels: np.ndarray | None, judge: str = "nearest") -> str:
     """The measure by which methods are chosen: the one asked for, that of the goal, or the one that suits these labels."""
-    if scoring is not None and scoring not in (*MEASURES, *GOALS):
+    if scoring is not None and scoring not in (*MEASURES, *GOALS, *SCORERS):
         raise ValueError(
-            f"scoring={scoring!r} must be a goal ({', '.join(GOALS)}) or a measure ({', '.join(MEASURES)})"
+            f"scoring={scoring!r} must be a goal ({', '.join(GOALS)}), a measure ({', '.join(MEASURES)}), or a score of "
+            "scikit-learn for classes, such as roc_auc"
         )
-    found = GOALS.get(scoring, scoring) if scoring is not None else None
-    if found is None and labels is None and scoring is None:
+    found = None if scoring is None else GOALS.get(scoring, scoring)
+    if labels is not None and found is None and judge != "nearest" and labels.max() == 1:
+        return "roc_auc"  # of one nearest neighbour it would say no more than the accuracy
+    if labels is not None:
+        return found or ("balanced_accuracy" if are_unequal(labels) else "accuracy")
+    if scoring is None:
         return "recall"
-    if labels is None and found not in NEIGHBORHOOD:
+    if found not in NEIGHBORHOOD:
         raise ValueError(f"scoring={scoring!r} needs labels; pass y, or choose one of {', '.join(NEIGHBORHOOD)}")
-    return found or ("balanced_accuracy" if labels is not None and are_unequal(labels) else "accuracy")
+    return found
 
 
 def are_unequal(labels: np.ndarray) -> bool:
     """Whether always predicting the largest class would seem to do well."""
     counts = np.bincount(labels[labels >= 0])
     return bool(counts.max() > UNEQUAL * counts.min())
-
-
-def tolerance(criterion: str) -> float:
-    return LEVEL_NEIGHBORHOOD if criterion in NEIGHBORHOOD else LEVEL
 
 
 class Judge:
@@ -63,40 +81,43 @@ class Judge:
         X: Array,
         y_train: np.ndarray | None,
         y_test: np.ndarray | None,
+        classifier: Any,
         n_neighbors: int,
         seed: int,
         retrieval: bool,
+        scorers: tuple[str, ...] = (),
     ):
         self.y_train, self.y_test, self.n_neighbors, self.seed = y_train, y_test, n_neighbors, seed
-        self.retrieval = retrieval
-        self.rows = spread_rows(X.shape[0], MOST_ROWS)
+        self.retrieval, self.scorers = retrieval, scorers
+        self.classifier = KNeighborsClassifier(1) if classifier is None else classifier
+        self.rows = spread_rows(X.shape[0], MOST_QUERIES)
         self.ranks = neighbor_ranks(X[self.rows])
 
     def __call__(self, Z_train: Array, Z_test: Array) -> tuple[dict[str, float], np.ndarray]:
-        """The measures, and the classes that nearest neighbours predict for the rows held out."""
+        """The measures, and the classes that the classifier predicts for the rows held out."""
         kept = rank_agreement(self.ranks, neighbor_ranks(Z_test[self.rows]), self.n_neighbors)
         measures = dict(zip(NEIGHBORHOOD, kept, strict=True))
         if self.y_train is None or self.y_test is None:
             return measures, np.empty(0, dtype=int)
         known, held_out = self.y_train >= 0, self.y_test >= 0
         true, rows = self.y_test[held_out], Z_test[held_out]
-        nearest = KNeighborsClassifier(1).fit(Z_train[known], self.y_train[known])
-        predicted = nearest.predict(rows)
-        n_clusters = min(len(nearest.classes_), len(true))
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+            classifier = clone(self.classifier).fit(Z_train[known], self.y_train[known])
+        predicted = classifier.predict(rows)
+        n_clusters = min(len(classifier.classes_), len(true))
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # fewer distinct rows than clusters
             clusters = KMeans(n_clusters, n_init=4, random_state=self.seed).fit_predict(rows)
-        found = {
-            **classification(true, predicted),
-            "clustering": clustering_accuracy(true, clusters),
-            "nmi": float(normalized_mutual_info_score(true, clusters)),
-        }
+        found = classification(true, predicted)
+        found |= {name: float(get_scorer(name)(classifier, rows, true)) for name in self.scorers}
         if self.retrieval:
-            some = spread_rows(len(true), MOST_ROWS)
+            some = spread_rows(len(true), MOST_QUERIES)
             scores = retrieval_scores(
                 rows[some], true[some], Z_train[known], self.y_train[known], n_neighbors=RECALL_AT
             )
             found |= dict(zip(RETRIEVAL, scores, strict=True))
-        return {name: found[name] for name in MEASURES if name in found} | measures, predicted
+        found["clustering"] = clustering_accuracy(true, clusters)
+        found["nmi"] = float(normalized_mutual_info_score(true, clusters))
+        return found | measures, predicted
 
 
 def majority(y_train: np.ndarray, y_test: np.ndarray) -> dict[str, float]:
@@ -115,12 +136,11 @@ def classification(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
 
 
 def neighborhood_preservation(
-    X: Any, Z: Any, *, n_neighbors: int = N_NEIGHBORS, max_samples: int = MOST_ROWS
+    X: Any, Z: Any, *, n_neighbors: int = N_NEIGHBORS, max_samples: int = MOST_QUERIES
 ) -> tuple[float, float, float]:
     """How well Z keeps the neighbours of X, as :func:`compare` judges it: among a sample of the rows.
 
-    :func:`lapwing.metrics.neighborhood_preservation` looks for neighbours among all rows, which takes longer and is stricter:
-    of fewer rows, the nearest are farther away.
+    :func:`lapwing.metrics.neighborhood_preservation` looks among all rows, which takes longer and is stricter.
 
     Parameters
     ----------
@@ -152,13 +172,10 @@ def neighborhood_preservation(
     return metrics.neighborhood_preservation(X[rows], Z[rows], n_neighbors=n_neighbors, max_queries=rows.size)
 
 
-def one_standard_error(scores: np.ndarray, level: float = LEVEL) -> int:
-    """The first dimension whose mean over folds (rows) is within one standard error of the best, or within ``level``."""
-    means = scores.mean(axis=0)
-    best = int(np.argmax(means))
-    return int(np.argmax(reaches(means, means[best] - max(level, standard_error(scores[:, best])))))
+def level_with(means: np.ndarray, best: np.ndarray, criterion: str) -> np.ndarray:
+    """Which means are within one standard error of the best, whose scores by fold these are; within a level at least.
 
-
-def reaches(means: np.ndarray, least: float) -> np.ndarray:
-    """Which means are at least as good as ``least`` when they are printed, to a tenth of a percent."""
-    return np.round(means, 3) >= np.round(least, 3)
+    Means are compared as they are printed, to a tenth of a percent.
+    """
+    least = LEVEL_NEIGHBORHOOD if criterion in NEIGHBORHOOD else LEVEL
+    return np.round(means, 3) >= np.round(best.mean() - max(least, standard_error(best)), 3)

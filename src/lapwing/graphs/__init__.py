@@ -13,6 +13,7 @@ from .patches import Local as Local
 from .patches import affine_extension as affine_extension
 from .patches import barycentric_weights as barycentric_weights
 from .patches import local_subspaces as local_subspaces
+from .propagated import Propagated
 from .space import Chain, Delaunay, Grid, Target
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "OtherClass",
     "Pairs",
     "Precomputed",
+    "Propagated",
     "Radius",
     "Reconstruction",
     "Repulsion",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
 from inspect import Parameter, signature
 from numbers import Real
 from typing import Any
@@ -10,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import clone
 
 from .._documented import Documented
 from ..data import Data, validated
@@ -18,10 +20,9 @@ from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import laplacian
 from ..problem import Term
 
+OPERANDS = ("graph", "left", "right")  # the parameters of operations that are graphs
+SIGNATURE: Any = cache(signature)  # of a class, looked at once
 LONGEST_PARAMETER = 200  # a parameter is printed in full up to this many characters
-
-# The parameters of the classes of graphs, each class looked at once.
-SIGNATURES: dict[type, Mapping[str, Parameter]] = {}
 
 Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
 
@@ -82,11 +83,14 @@ class Graph(Documented):
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
     _takes_sparse = True
     _unnamed = 1  # parameters that print without their names
-    _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
 
     def __dir__(self) -> list[str]:
         """What users call. What else is public here is for those who write graphs."""
-        for_authors = {name for name in vars(Graph) if name[0] != "_"} - {"build", "get_params", "set_params"}
+        for_authors = {"view", *(name for name in vars(Graph) if name[0] != "_")} - {
+            "build",
+            "get_params",
+            "set_params",
+        }
         return [name for name in super().__dir__() if name not in for_authors]
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
@@ -104,8 +108,9 @@ class Graph(Documented):
 
     def terms(self, data: Data) -> list[Term]:
         """What :meth:`build` returns."""
-        if self._parts is not None and (parts := self._parts()) is not None:
-            return [term.scaled(coefficient) for coefficient, part in parts for term in part.terms(data)]
+        signed = self.signed()
+        if signed != [(1.0, self)]:
+            return [term.scaled(coefficient) for coefficient, part in signed for term in part.terms(data)]
         W = self.adjacency(data)
         if W is None:
             raise NotImplementedError(f"{type(self).__name__} must write adjacency(data) or terms(data)")
@@ -123,7 +128,7 @@ class Graph(Documented):
             raise ValueError(
                 f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
             )
-        return np.asarray(W[rows, cols]).ravel()
+        return np.asarray(W[rows, cols]).ravel() if rows.size else np.zeros(0)  # SciPy refuses to look up nothing
 
     def term(self, W: sparse.csr_array) -> Term:
         """The term of this graph's weights W, or of those of them that ``&`` keeps."""
@@ -135,16 +140,14 @@ class Graph(Documented):
         A negative coefficient repels. A graph that is no sum gives ``[(1.0, self)]``, and
         ``KNN(5) + SameClass() - 0.2 * Repulsion(15)`` gives three pairs.
         """
-        found: Signed = []
-        open_: Signed = [(1.0, self)]
-        while open_:
-            coefficient, graph = open_.pop()
-            parts = graph._parts and graph._parts()
-            if parts is None:
-                found.append((coefficient, graph))
-            else:
-                open_ += [(coefficient * c, part) for c, part in reversed(parts)]
-        return found
+        return [(1.0, self)]
+
+    def _with(self, **params: Any) -> Any:
+        """A copy with other parameters."""
+        changed = copy(self)
+        for name, value in params.items():
+            setattr(changed, name, value)
+        return changed
 
     def requests(self) -> list[Request]:
         """The neighbour searches that are needed to build the graph."""
@@ -152,13 +155,14 @@ class Graph(Documented):
 
     def why_all_rows(self) -> str | None:
         """Why the graph cannot be built on rows that are read in blocks, as a sentence; None where it can."""
-        name = type(self).__name__
         if not (self.reads_features or self.reads_targets or self.indexes_rows):
             return None
+        name = type(self).__name__
         if "queries" not in self.get_params(deep=False):
             return (
-                f"{name} needs all rows of X in memory, and X is read in blocks; use graphs of classes (SameClass) or of sampled "
-                "neighbours (KNN with queries=), or pass X as an array"
+                f"{self!r} needs all rows of X in memory, and X is read in blocks; use graphs of classes, such as SameClass(), "
+                "or of sampled neighbours, such as graph=KNN(5, queries=20_000) or penalty=Repulsion(15, queries=20_000), or "
+                "pass X as an array"
             )
         for request in self.requests():
             if request.queries is None:
@@ -195,29 +199,21 @@ class Graph(Documented):
         sparse array of shape (n_new, n_fitted)
             The weights.
         """
-        found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both, n_fitted)) is not None]
-        if not found:
+        found = self.new_links(both, n_fitted)
+        if found is None:
             raise NoPlaceError(
                 f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
                 'transform, or use KNN or Radius, without search= and metric="precomputed"'
             )
-        return sum(found[1:], start=found[0])
+        return found
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
-        """What :meth:`links` adds up: the same weights of a graph that is no sum. None where it has no links for new rows.
-
-        Parameters
-        ----------
-        both : Data
-            The fitted rows, and then the new ones.
-        n_fitted : int
-            How many rows are fitted ones.
-        """
+        """What :meth:`links` returns; None where the graph has no links for new rows."""
         return None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; with ``deep`` also those of parameters that have some, as ``left__n_neighbors``."""
-        params = {name: getattr(self, name) for name in _parameters(type(self))}
+        params = {name: getattr(self, name) for name in SIGNATURE(type(self)).parameters}
         for name, value in list(params.items()) if deep else ():
             if hasattr(value, "get_params") and not isinstance(value, type):
                 params |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
@@ -225,7 +221,7 @@ class Graph(Documented):
 
     def set_params(self, **params: Any) -> Graph:
         """Set parameters by the names of :meth:`get_params`."""
-        names = list(_parameters(type(self)))
+        names = list(SIGNATURE(type(self)).parameters)
         # A part is set first, and then the parameters inside it.
         for key in sorted(params, key=lambda key: "__" in key):
             name, _, inner = key.partition("__")
@@ -242,7 +238,7 @@ class Graph(Documented):
     def __repr__(self) -> str:
         """The graph as it is typed: its size, and the parameters that are not the default."""
         words = []
-        for i, parameter in enumerate(_parameters(type(self)).values()):
+        for i, parameter in enumerate(SIGNATURE(type(self)).parameters.values()):
             value = getattr(self, parameter.name)
             first = i < self._unnamed and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
             shown = (first and isinstance(value, Real)) or not get_config()["print_changed_only"]
@@ -283,13 +279,6 @@ class Graph(Documented):
         return Union(self, other) if isinstance(other, Graph) else NotImplemented
 
 
-def _parameters(kind: type) -> Mapping[str, Parameter]:
-    """The parameters of a class. They are kept, because reading a signature is slow."""
-    if kind not in SIGNATURES:
-        SIGNATURES[kind] = signature(kind).parameters
-    return SIGNATURES[kind]
-
-
 def _combined(left: Graph, right: Any, sign: float) -> Graph:
     if isinstance(right, Real) and right == 0:
         return left
@@ -300,92 +289,95 @@ def _combined(left: Graph, right: Any, sign: float) -> Graph:
     return Combination(left, right, sign)
 
 
-def _of_any_leaf(name: str) -> Any:
-    return property(lambda self: any(getattr(leaf, name) for leaf in self._leaves()))
+def _of_any(name: str) -> Any:
+    return property(lambda self: any(getattr(part, name) for part in self._operands()))
 
 
 class Operation(Graph):
-    """A graph made of others. Its properties follow from those of its leaves, which are the graphs that are not operations."""
+    """A graph made of others, its operands, from whose properties its own follow."""
 
-    def _operands(self) -> list[Graph]:
-        return [part for part in vars(self).values() if isinstance(part, Graph)]
-
-    def _leaves(self) -> Iterator[Graph]:
-        """The graphs that are not operations, from left to right, including both sides of ``&``."""
-        open_: list[Graph] = [self]
-        while open_:
-            graph = open_.pop()
-            if isinstance(graph, Operation):
-                open_ += reversed(graph._operands())
-            else:
-                yield graph
-
-    reads_labels = _of_any_leaf("reads_labels")
-    reads_targets = _of_any_leaf("reads_targets")
-    reads_features = _of_any_leaf("reads_features")
-    indexes_rows = _of_any_leaf("indexes_rows")
+    reads_labels = _of_any("reads_labels")
+    reads_targets = _of_any("reads_targets")
+    reads_features = _of_any("reads_features")
+    indexes_rows = _of_any("indexes_rows")
 
     @property
     def is_laplacian(self) -> bool:
-        return all(leaf.is_laplacian for _, leaf in self.signed())
+        return all(part.is_laplacian for part in self._operands())
 
     @property
     def is_semidefinite(self) -> bool:
         """Whether all parts are semi-definite and none repels. A part that is not a sum is the Laplacian of weights."""
         return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
 
-    def requests(self) -> list[Request]:
-        return [request for leaf in self._leaves() for request in leaf.requests()]
-
-    def why_all_rows(self) -> str | None:
-        return next((why for leaf in self._leaves() if (why := leaf.why_all_rows())), None)
-
-    def resolved(self, data: Data) -> Graph:
-        return self._with_leaves([leaf.resolved(data) for leaf in self._leaves()])
-
-    def _with_leaves(self, leaves: list[Graph]) -> Graph:
-        """The same operations on other leaves, of the same kinds."""
-        graph = clone(self)
-        for leaf, other in zip(graph._leaves(), leaves, strict=True):
-            leaf.set_params(**other.get_params(deep=False))
-        return graph
-
-    def fitted(self, data: Data) -> Graph:
-        found = [(leaf, leaf.fitted(data)) for leaf in self._leaves()]
-        return self if all(leaf is own for leaf, own in found) else self._with_leaves([own for _, own in found])
-
     @property
     def beside_columns(self) -> list[int]:
-        return sorted({place for leaf in self._leaves() for place in leaf.beside_columns})
+        return sorted({place for part in self._operands() for place in part.beside_columns})
+
+    def _operands(self) -> list[Graph]:
+        found = [(name, part) for name, part in vars(self).items() if name in OPERANDS]
+        for name, part in found:
+            if not isinstance(part, Graph):
+                raise ValueError(f"{name}={part!r} must be a graph, such as KNN(5)")
+        return [part for _, part in found]
+
+    def _changed(self, change: Callable[[Graph], Graph]) -> Graph:
+        """The same operation on other operands."""
+        return self._with(**{name: change(part) for name, part in vars(self).items() if isinstance(part, Graph)})
+
+    def view(self, data: Data) -> Data:
+        """The rows that the operands are built on."""
+        return data
+
+    def requests(self) -> list[Request]:
+        return [request for part in self._operands() for request in part.requests()]
+
+    def why_all_rows(self) -> str | None:
+        return next((why for part in self._operands() if (why := part.why_all_rows())), None)
+
+    def resolved(self, data: Data) -> Graph:
+        return self._changed(lambda part: part.resolved(self.view(data)))
+
+    def fitted(self, data: Data) -> Graph:
+        return self._changed(lambda part: part.fitted(data))
 
 
-class Scaled(Operation):
+class Sum(Operation):
+    """An operation that adds up graphs."""
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both, n_fitted)) is not None]
+        return sum(found[1:], start=found[0]) if found else None
+
+
+@dataclass(eq=False, repr=False)
+class Scaled(Sum):
     """``scale * graph``."""
 
-    def __init__(self, graph: Graph, scale: float = 1.0):
-        self.graph = graph
-        self.scale = scale
+    graph: Graph
+    scale: float = 1.0
 
-    def _parts(self) -> Signed:
-        return [_part("graph", self.graph, self.scale)]
+    def signed(self) -> Signed:
+        return _signed(self._operands()[0], self.scale)
 
     def __repr__(self) -> str:
         return f"-{_operand(self.graph)}" if self.scale == -1 else f"{_number(self.scale)} * {_operand(self.graph)}"
 
 
-class Combination(Operation):
+@dataclass(eq=False, repr=False)
+class Combination(Sum):
     """``left + scale * right``; a negative scale repels.
 
     In a grid search: ``graph__left__...``, ``graph__right__...`` and ``graph__scale``.
     """
 
-    def __init__(self, left: Graph, right: Graph, scale: float = 1.0):
-        self.left = left
-        self.right = right
-        self.scale = scale
+    left: Graph
+    right: Graph
+    scale: float = 1.0
 
-    def _parts(self) -> Signed:
-        return [_part("left", self.left), _part("right", self.right, self.scale)]
+    def signed(self) -> Signed:
+        left, right = self._operands()
+        return [*left.signed(), *_signed(right, self.scale)]
 
     def __repr__(self) -> str:
         left, scale = self.left, self.scale
@@ -395,32 +387,45 @@ class Combination(Operation):
         return f"{first} {'-' if negative else '+'} {times}{_operand(self.right)}"
 
 
-class Intersection(Operation):
+class OfOne(Operation):
+    """An operation that changes one graph, its first operand: a sum of graphs becomes the sum of the operation on each."""
+
+    counts_pairs = property(lambda self: self._operands()[0].counts_pairs)
+    is_laplacian = property(lambda self: self._operands()[0].is_laplacian)
+    is_semidefinite = property(lambda self: self._operands()[0].is_semidefinite)
+
+    def signed(self) -> Signed:
+        inner, name = self._operands()[0], next(name for name in vars(self) if name in OPERANDS)
+        signed = inner.signed()
+        return [(1.0, self)] if signed == [(1.0, inner)] else [(c, self._with(**{name: leaf})) for c, leaf in signed]
+
+    def adjacency(self, data: Data) -> Any:
+        return self._operands()[0].adjacency(self.view(data))
+
+    def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self._operands()[0].weights_at(self.view(data), rows, cols)
+
+    def term(self, W: sparse.csr_array) -> Term:
+        return self._operands()[0].term(W)
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        return self._operands()[0].new_links(self.view(both), n_fitted)
+
+
+@dataclass(eq=False, repr=False)
+class Intersection(OfOne):
     """``left & right``: left's weights on the edges that right has too.
 
     In a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
-    has, whatever their coefficients, unless they are 0.
+    has, whatever their coefficients, unless they are 0. New rows have the links of the left side: the right one reads labels
+    or pairs, which new rows do not have.
     """
 
-    def __init__(self, left: Graph, right: Graph):
-        self.left = left
-        self.right = right
+    left: Graph
+    right: Graph
 
-    def _parts(self) -> Signed | None:
-        (_, left), (_, right) = _part("left", self.left), _part("right", self.right)
-        signed = left.signed()
-        return None if signed == [(1.0, self.left)] else [(c, Intersection(leaf, right)) for c, leaf in signed]
-
-    @property
-    def is_laplacian(self) -> bool:
-        return self.left.is_laplacian
-
-    @property
-    def is_semidefinite(self) -> bool:
-        return self.left.is_semidefinite
-
-    def term(self, W: sparse.csr_array) -> Term:
-        return self.left.term(W)
+    counts_pairs = False
+    weights_at = Graph.weights_at
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         if any(request.is_sampled(data.size) for request in self.right.requests()):
@@ -452,40 +457,31 @@ class Intersection(Operation):
         edges.eliminate_zeros()
         return edges
 
-    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
-        """The links of the left side. The right side reads labels or pairs, which new rows do not have."""
-        return self.left.new_links(both, n_fitted)
-
     def __repr__(self) -> str:
         left = repr(self.left) if isinstance(self.left, Intersection) else _operand(self.left)
         return f"{left} & {_operand(self.right)}"
 
 
+@dataclass(eq=False, repr=False)
 class Union(Operation):
     r"""``left | right``: the edges of either graph, with the larger of their weights, :math:`\max(W_{ij}, V_{ij})`.
 
     A sum on one side has the sum of its weights; what repels is subtracted from the union instead: ``(A | B) - C``.
     """
 
-    is_laplacian, is_semidefinite = True, True
+    left: Graph
+    right: Graph
 
-    def __init__(self, left: Graph, right: Graph):
-        self.left = left
-        self.right = right
+    is_laplacian, is_semidefinite = True, True
+    why_all_rows = Graph.why_all_rows  # the larger of two weights is unknown where only a sample of the links is known
 
     def adjacency(self, data: Data) -> sparse.csr_array:
-        sides = _part("left", self.left), _part("right", self.right)
-        left, right = (total_weights(self, side, data) for _, side in sides)
+        left, right = (total_weights(self, side, data) for side in self._operands())
         return sparse.csr_array(left.maximum(right))
-
-    def why_all_rows(self) -> str | None:
-        return Graph.why_all_rows(
-            self
-        )  # the larger of two weights is unknown where only a sample of the links is known
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         """The larger of both links, or those of one side where the other has no rule for new rows."""
-        found = [total_links(side, both, n_fitted) for side in (self.left, self.right)]
+        found = [side.new_links(both, n_fitted) for side in self._operands()]
         known = [W for W in found if W is not None]
         return sparse.csr_array(known[0].maximum(known[-1])) if known else None
 
@@ -520,25 +516,17 @@ def total_weights(whole: Graph, graph: Graph, data: Data) -> sparse.csr_array:
     return found
 
 
-def total_links(graph: Graph, both: Data, n_fitted: int) -> sparse.csr_array | None:
-    """The sum of the links of new rows; None where no graph has a rule for them."""
-    known = [c * W for c, leaf in graph.signed() if (W := leaf.new_links(both, n_fitted)) is not None]
-    return sum(known[1:], start=known[0]) if known else None
-
-
 def listed(graph: Graph, data: Data) -> Any:
     """The adjacency of a graph as a sparse array in float64; None where it has too many edges to list."""
     W = graph.adjacency(data)
     return None if W is None else sparse.csr_array(W.tocsr() if hasattr(W, "tocsr") else W, dtype=np.float64)
 
 
-def _part(name: str, graph: Any, scale: Any = 1.0) -> tuple[float, Graph]:
-    """A part of a sum, with its coefficient, as :meth:`Graph.signed` gives them."""
-    if not isinstance(graph, Graph):
-        raise ValueError(f"{name}={graph!r} must be a graph, such as KNN(5)")
+def _signed(graph: Graph, scale: Any = 1.0) -> Signed:
+    """The graphs that a part of a sum adds up, with their coefficients."""
     if not (isinstance(scale, Real) and np.isfinite(float(scale))):
         raise ValueError(f"scale={scale!r} must be a finite number")
-    return float(scale), graph
+    return [(float(scale) * coefficient, leaf) for coefficient, leaf in graph.signed()]
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
@@ -9,18 +11,14 @@ from sklearn.metrics.pairwise import euclidean_distances
 from .._arrays import Array, row_blocks
 from .._validation import check_choice, check_count
 from ..data import Data, total
+from ..neighbors import Edges
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
-from .neighbors import KNN, heat_weights, refuse_negative, require_positive_degrees
+from .neighbors import KNN, refuse_negative, require_positive_degrees
 
 # Squared distances below this share of the squared lengths of both rows have lost digits where they come from products.
 LOST_DIGITS = 1e-3
-
-
-def _members(classes: np.ndarray) -> list[np.ndarray]:
-    """The row numbers of each class."""
-    return [np.flatnonzero(classes == label) for label in range(classes.max() + 1)]
 
 
 def _squared_distances(data: Data, rows: np.ndarray) -> np.ndarray:
@@ -38,13 +36,29 @@ def _squared_distances(data: Data, rows: np.ndarray) -> np.ndarray:
     return found
 
 
-def indicators(classes: np.ndarray) -> sparse.csr_array:
-    """The n x c matrix Z of class membership; rows of unknown label are 0."""
-    known = np.flatnonzero(classes >= 0)
-    shape = (classes.size, classes.max() + 1)
-    return sparse.csr_array((np.ones(known.size), (known, classes[known])), shape=shape)
+def pairs_of_classes(data: Data, k: int = 1) -> tuple[Edges, np.ndarray]:
+    """All pairs of rows of the same class, in both directions, and the distance of each row from the k-th nearest of its class.
+
+    In a class of k rows or fewer that is the farthest one.
+    """
+    found, reach = [], np.zeros(data.n)
+    for label in range(data.classes.max() + 1):
+        own = np.flatnonzero(data.classes == label)
+        squared, (i, j) = _squared_distances(data, own), np.nonzero(~np.eye(own.size, dtype=bool))
+        reach[own] = np.sqrt(np.sort(squared, axis=1)[:, min(k, own.size - 1)])
+        found.append((own[i], own[j], np.sqrt(squared[i, j])))
+    rows, cols, d = map(np.concatenate, zip(*found, strict=True))
+    return (rows, cols, d), reach
 
 
+def indicators(values: np.ndarray, m: int | None = None) -> sparse.csr_array:
+    """The matrix Z of rows by values, with 1 where a row has a value of 0 ... m - 1. Rows of -1 are 0."""
+    known = np.flatnonzero(values >= 0)
+    shape = (values.size, values.max() + 1 if m is None else m)
+    return sparse.csr_array((np.ones(known.size), (known, values[known])), shape=shape)
+
+
+@dataclass(eq=False, repr=False)
 class SameClass(Graph):
     r"""Links all pairs of rows of the same class. Rows of unknown class have no links.
 
@@ -77,12 +91,12 @@ class SameClass(Graph):
            [ 0. ,  0. ,  0. ]])
     """
 
-    reads_labels = True
+    weights: str = "uniform"
+    _: KW_ONLY
+    t: float | str = "auto"
+    balance: bool = False
 
-    def __init__(self, weights: str = "uniform", *, t: float | str = "auto", balance: bool = False):
-        self.weights = weights
-        self.t = t
-        self.balance = balance
+    reads_labels = True
 
     @property
     def reads_features(self) -> bool:
@@ -91,14 +105,6 @@ class SameClass(Graph):
     @property
     def weighs_classes(self) -> bool:
         return self.balance is not False
-
-    def why_all_rows(self) -> str | None:
-        if not self.reads_features:
-            return None
-        return (
-            'SameClass(weights="heat") lists all pairs of a class, and X is read in blocks; use weights="uniform", or '
-            'KNN(among="same_class", queries=20_000)'
-        )
 
     def terms(self, data: Data) -> list[Term]:
         if not (isinstance(self.weights, str) and self.weights == "uniform"):
@@ -126,25 +132,19 @@ class SameClass(Graph):
     def adjacency(self, data: Data) -> sparse.csr_array | None:
         if check_choice("weights", self.weights, ("uniform", "heat")) == "uniform":
             return None
-        members = [rows for rows in _members(data.classes) if rows.size > 1]
-        if not members:
-            raise ValueError('SameClass(weights="heat") needs a pair: every class has one sample; add samples')
-        squared = [_squared_distances(data, rows) for rows in members]
-        off_diagonal = [block[~np.eye(len(block), dtype=bool)] for block in squared]
-        d = np.sqrt(np.concatenate(off_diagonal))
-        t = KNN(t=self.t)._width(data, (np.arange(data.n), np.arange(data.n), d))
-        rows = np.concatenate([np.repeat(c, c.size) for c in members])
-        cols = np.concatenate([np.tile(c, c.size) for c in members])
-        off = rows != cols
-        rows, cols = rows[off], cols[off]
-        values = heat_weights(np.concatenate([block.ravel() for block in squared])[off] / t, rows, data.n)
-        own = data.classes[rows]
+        edges, _ = pairs_of_classes(data)
+        if not edges[0].size:
+            raise ValueError(
+                f'SameClass(weights="{self.weights}") needs a pair: every class has one sample; add samples'
+            )
+        values, own = KNN(weights=self.weights, t=self.t)._weights(data, edges), data.classes[edges[0]]
         values *= self._shares(np.bincount(own, values, data.class_sizes.size))[own]
-        W = sparse.csr_array((values, (rows, cols)), shape=(data.n, data.n))
-        require_positive_degrees("heat", rows, W)
+        W = sparse.csr_array((values, edges[:2]), shape=(data.n, data.n))
+        require_positive_degrees(self.weights, edges[0], W)
         return W
 
 
+@dataclass(eq=False, repr=False)
 class LocalClass(Graph):
     r"""Links all pairs of rows of the same class, near pairs with more weight than far ones.
 
@@ -176,30 +176,18 @@ class LocalClass(Graph):
            [ 0.  ,  0.  ,  0.  ]])
     """
 
+    n_neighbors: int = 7
+
     reads_labels = True
 
-    def __init__(self, n_neighbors: int = 7):
-        self.n_neighbors = n_neighbors
-
     def adjacency(self, data: Data) -> sparse.csr_array:
-        k = check_count("n_neighbors", self.n_neighbors)
-        members = _members(data.classes)
-        blocks = [_local_weights(_squared_distances(data, rows), k) / rows.size for rows in members]
-        rows = np.concatenate([np.repeat(c, c.size) for c in members])
-        cols = np.concatenate([np.tile(c, c.size) for c in members])
-        W = sparse.csr_array((np.concatenate([W.ravel() for W in blocks]), (rows, cols)), shape=(data.n, data.n))
+        (rows, cols, d), reach = pairs_of_classes(data, check_count("n_neighbors", self.n_neighbors))
+        products, own = reach[rows] * reach[cols], data.classes[rows]
+        ratios = np.divide(d**2, products, out=np.where(d > 0, np.inf, 0.0), where=products > 0)
+        sizes = np.bincount(data.classes[data.classes >= 0])
+        W = sparse.csr_array((np.exp(-ratios) / sizes[own], (rows, cols)), shape=(data.n, data.n))
         W.eliminate_zeros()
         return W
-
-
-def _local_weights(squared: np.ndarray, k: int) -> np.ndarray:
-    """Weights from the squared distances within a class. The weight of i = j is 0, since a Laplacian does not depend on it."""
-    scales = np.sqrt(np.sort(squared, axis=1)[:, min(k, len(squared) - 1)])
-    products = np.outer(scales, scales)
-    ratios = np.divide(squared, products, out=np.where(squared > 0, np.inf, 0.0), where=products > 0)
-    weights = np.exp(-ratios)
-    np.fill_diagonal(weights, 0)
-    return weights
 
 
 class OtherClass(Graph):
@@ -233,6 +221,7 @@ class OtherClass(Graph):
         return differ / data.class_sizes.sum()
 
 
+@dataclass(eq=False, repr=False)
 class Complete(Graph):
     r"""Links all pairs of rows.
 
@@ -253,11 +242,11 @@ class Complete(Graph):
            [-0.5,  0.5]])
     """
 
-    weighs_classes = False
+    weights: str = "uniform"
+    _: KW_ONLY
+    among: str = "all"
 
-    def __init__(self, weights: str = "uniform", *, among: str = "all"):
-        self.weights = weights
-        self.among = among
+    weighs_classes = False
 
     @property
     def reads_labels(self) -> bool:
@@ -266,11 +255,6 @@ class Complete(Graph):
     @property
     def reads_features(self) -> bool:
         return isinstance(self.weights, str) and self.weights == "dot"
-
-    def why_all_rows(self) -> str | None:
-        if not self.reads_features:
-            return None
-        return 'Complete("dot") needs all rows of X in memory, and X is read in blocks; use Complete()'
 
     def terms(self, data: Data) -> list[Term]:
         check_choice("weights", self.weights, ("uniform", "dot"))
@@ -282,7 +266,7 @@ class Complete(Graph):
             raise ValueError(
                 'Complete("dot") needs features, and kernel="precomputed" gives none; use Complete() or KNN'
             )
-        X = self._rows(data, members)
+        X = data.X if members.all() else sparse.diags_array(members) @ data.X
         sums = np.ones(data.n) @ X if sparse.issparse(X) else X.sum(axis=0, dtype=np.float64)  # both in float64
         degrees = np.asarray(X @ sums).ravel()
         _require_nonnegative_dots(X, degrees, members)
@@ -304,15 +288,6 @@ class Complete(Graph):
         if check_choice("among", self.among, ("all", "labelled")) == "all":
             return np.ones(data.n)
         return (data.classes >= 0).astype(np.float64)
-
-    def _rows(self, data: Data, members: np.ndarray) -> Array:
-        if members.all():
-            return data.X
-        return (
-            sparse.csr_array(sparse.diags_array(members) @ sparse.csr_array(data.X))
-            if sparse.issparse(data.X)
-            else members[:, None] * data.X
-        )
 
 
 def _require_nonnegative_dots(X: Array, degrees: np.ndarray, members: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -11,18 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import reword_text_error
 from ..data import FLOATS, Data, SparseData, canonical
-from ..neighbors import Request
 from ..problem import Term
-from .base import Graph, Signed
+from .base import Graph, OfOne
+
+# Places, names, a slice, a mask, a function or a transformer, which are told apart by what they can do.
+Columns = Any
 
 
-class On(Graph):
+@dataclass(eq=False, repr=False)
+class On(OfOne):
     r"""Builds a graph on some columns of X, or on what a transformer makes of X, while the map is still one of X.
 
     .. math:: W_{ij} = W(\phi(x_i), \phi(x_j)),
@@ -56,34 +60,13 @@ class On(Graph):
     21
     """
 
-    what: Any  # one of many types, which are told apart by what they can do
-    reads_labels = property(lambda self: self._inner.reads_labels)
-    reads_targets = property(lambda self: self._inner.reads_targets)
-    counts_pairs = property(lambda self: self._inner.counts_pairs)
-    indexes_rows = property(lambda self: self._inner.indexes_rows)
-    is_laplacian = property(lambda self: self._inner.is_laplacian)
-    is_semidefinite = property(lambda self: self._inner.is_semidefinite)
+    what: Columns
+    graph: Graph
+    _: KW_ONLY
+    beside: bool = False
+
+    reads_features = True
     _unnamed = 2
-
-    def __init__(
-        self, what: Hashable | slice | ArrayLike | Callable | BaseEstimator, graph: Graph, *, beside: bool = False
-    ):
-        self.what = what
-        self.graph = graph
-        self.beside = beside
-
-    def _parts(self) -> Signed | None:
-        """The graphs of a sum, each on the same columns; None where the graph is not a sum."""
-        signed = self._inner.signed()
-        if signed == [(1.0, self.graph)]:
-            return None
-        return [(c, On(self.what, leaf, beside=self.beside)) for c, leaf in signed]
-
-    @property
-    def _inner(self) -> Graph:
-        if not isinstance(self.graph, Graph):
-            raise ValueError(f"graph={self.graph!r} must be a graph, such as KNN(5)")
-        return self.graph
 
     @property
     def _transforms(self) -> bool:
@@ -92,7 +75,7 @@ class On(Graph):
     @property
     def beside_columns(self) -> list[int]:
         """As in :class:`Graph`. The columns must be given by their places, as those of :meth:`fitted` are."""
-        inner = self._inner.beside_columns
+        inner = super().beside_columns
         if self._transforms and (self.beside or inner):
             raise ValueError(
                 f"beside=True is for columns of X, and {self.what!r} is a transformer of all of them; leave it out"
@@ -107,7 +90,7 @@ class On(Graph):
             what: Any = _fitted(self.what, data)
         else:
             what = [int(place) for place in column_places(data, "what", self.what)]
-        return On(what, self._inner.fitted(On(what, self.graph).view(data)), beside=self.beside)
+        return On(what, self._operands()[0].fitted(On(what, self.graph).view(data)), beside=self.beside)
 
     def view(self, data: Data) -> Data:
         """The rows that the graph is built on. All graphs on the same columns share one object."""
@@ -134,28 +117,10 @@ class On(Graph):
         return view
 
     def terms(self, data: Data) -> list[Term]:
-        return super().terms(data) if self._parts() is not None else self.graph.terms(self.view(data))
-
-    def adjacency(self, data: Data) -> Any:
-        return self.graph.adjacency(self.view(data))
-
-    def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return self.graph.weights_at(self.view(data), rows, cols)
-
-    def term(self, W: sparse.csr_array) -> Term:
-        return self.graph.term(W)
-
-    def requests(self) -> list[Request]:
-        return self._inner.requests()
+        return super().terms(data) if self.signed() != [(1.0, self)] else self.graph.terms(self.view(data))
 
     def why_all_rows(self) -> str | None:
         return "On builds its graph on other rows than those of X, and X is read in blocks; pass X as an array, or leave On out"
-
-    def resolved(self, data: Data) -> Graph:
-        return On(self.what, self.graph.resolved(self.view(data)), beside=self.beside)
-
-    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
-        return self.graph.new_links(self.view(both), n_fitted)
 
 
 def _fitted(transformer: Any, data: Data) -> Any:
@@ -195,39 +160,26 @@ def _as_passed(data: Data) -> Any:
 
 def column_places(data: Data, what: str, chosen: Any) -> np.ndarray:
     """The places of the columns that ``what=chosen`` means: places, names of a data frame, or a function that chooses them."""
-    frame, d = _frame(data), data.d
-    names = None if frame is None else [str(name) for name in frame.columns]
+    frame, given = _frame(data), chosen
     if callable(chosen):
         chosen = chosen(_as_passed(data))
-    if isinstance(chosen, slice):
-        ends = [_place(what, end, names, d) if isinstance(end, str) else end for end in (chosen.start, chosen.stop)]
-        chosen = range(d)[slice(ends[0], ends[1] + 1 if isinstance(chosen.stop, str) else ends[1], chosen.step)]
-    chosen = [chosen] if isinstance(chosen, str) or np.ndim(chosen) == 0 else list(chosen)
-    if chosen and all(isinstance(one, bool | np.bool_) for one in chosen):
-        if len(chosen) != d:
-            raise ValueError(f"{what} is a mask of {len(chosen)} columns, and X has {d}; give one value per column")
-        chosen = np.flatnonzero(chosen)
-    found = np.array([_place(what, one, names, d) for one in chosen], dtype=np.intp)
-    if not found.size:
-        raise ValueError(f"{what}={chosen!r} chooses no column of X; choose one or more")
-    return found
-
-
-def _place(what: str, one: Any, names: list[str] | None, d: int) -> int:
-    if isinstance(one, str):
-        if names is None:
-            raise ValueError(
-                f"{what}={one!r} is the name of a column, and X has no names; pass X as a pandas data frame, in pipelines with "
-                'set_output(transform="pandas"), or give the place of the column'
-            )
-        if one not in names:
-            raise ValueError(f"{what}={one!r} is no column of X; it has {', '.join(names[:10])}{' ...' * (d > 10)}")
-        return names.index(one)
-    if isinstance(one, bool | np.bool_) or not isinstance(one, int | np.integer) or not -d <= one < d:
+    if not isinstance(chosen, slice) and (isinstance(chosen, str) or np.ndim(chosen) == 0):
+        chosen = [chosen]
+    numbers: Any = np.arange(data.d)[None]
+    if frame is not None:
+        numbers = type(frame)(numbers, columns=[str(name) for name in frame.columns])
+    try:  # scikit-learn knows all ways to choose columns; here it chooses among their numbers
+        choice = ColumnTransformer([("what", "passthrough", chosen)]).set_output(transform="default")
+        places = np.asarray(choice.fit_transform(numbers), dtype=np.intp).ravel()
+    except (ValueError, IndexError, TypeError, NotImplementedError) as error:
+        names = "no names" if frame is None else f"the names {', '.join(map(str, frame.columns[:10]))}"
         raise ValueError(
-            f"{what}={one!r} is no column of X, which has the columns 0 to {d - 1}; give a place or a name"
-        )
-    return int(one) % d
+            f"{what}={given!r} does not choose columns of X, which has the places 0 to {data.d - 1} and {names}: {error}; pass a "
+            'pandas data frame to choose by name, in pipelines with set_output(transform="pandas")'
+        ) from error
+    if not places.size:
+        raise ValueError(f"{what}={chosen!r} chooses no column of X; choose one or more")
+    return places
 
 
 def columns_as_given(data: Data, columns: np.ndarray) -> Any:

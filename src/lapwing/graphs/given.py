@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..data import Data
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph, Signed
+
+Names = Any  # an array-like or None; lists of names are of many types
 
 
 class Empty(Graph):
@@ -32,6 +35,7 @@ class Empty(Graph):
         return [Term(1.0, Structured(data.n), diagonal(np.zeros(data.n)))]
 
 
+@dataclass(eq=False, repr=False)
 class Precomputed(Graph):
     """Links rows by a matrix of weights that you give: hyperlinks, a social network, or the graph of another program.
 
@@ -58,12 +62,11 @@ class Precomputed(Graph):
            [-2.,  2.]])
     """
 
-    reads_features = False
-    ids: Any
+    W: ArrayLike
+    _: KW_ONLY
+    ids: Names = None
 
-    def __init__(self, W: ArrayLike, *, ids: ArrayLike | None = None):
-        self.W = W
-        self.ids = ids
+    reads_features = False
 
     @property
     def indexes_rows(self) -> bool:
@@ -132,36 +135,7 @@ def named_rows(data: Data, what: str) -> Any:
     return index
 
 
-class _Links(Graph):
-    """The pairs of one kind: those that must be linked, or those that must not."""
-
-    reads_features = False
-    counts_pairs = True
-
-    def __init__(self, name: str, pairs: Any, by_id: bool = False):
-        self.name = name
-        self.pairs = pairs
-        self.by_id = by_id
-
-    @property
-    def indexes_rows(self) -> bool:
-        return not self.by_id
-
-    def adjacency(self, data: Data) -> sparse.csr_array:
-        pairs = self._present(data) if self.by_id else self.pairs
-        return _pair_matrix(self.name, pairs, data)
-
-    def _present(self, data: Data) -> np.ndarray:
-        """The places of those pairs whose two rows are both present."""
-        places: dict[Any, list[int]] = {}
-        for place, name in enumerate(named_rows(data, "Pairs(by_id=True)")):
-            places.setdefault(name, []).append(place)
-        if any(len(pair) != 2 or pair[0] == pair[1] for pair in self.pairs):
-            raise ValueError(f"{self.name} must hold pairs of different names of rows")
-        found = [(i, j) for a, b in self.pairs for i in places.get(a, ()) for j in places.get(b, ())]
-        return np.array(found, dtype=np.intp).reshape(-1, 2)
-
-
+@dataclass(eq=False, repr=False)
 class Pairs(Graph):
     """Links pairs of rows that you list: some must be close, others must be apart.
 
@@ -187,14 +161,12 @@ class Pairs(Graph):
            [-1.,  0.,  1.]])
     """
 
-    reads_features = False
+    must_link: ArrayLike | None = None
+    cannot_link: ArrayLike | None = None
+    _: KW_ONLY
+    by_id: bool = False
 
-    def __init__(
-        self, must_link: ArrayLike | None = None, cannot_link: ArrayLike | None = None, *, by_id: bool = False
-    ):
-        self.must_link = must_link
-        self.cannot_link = cannot_link
-        self.by_id = by_id
+    reads_features, counts_pairs = False, True
 
     @property
     def indexes_rows(self) -> bool:
@@ -204,30 +176,40 @@ class Pairs(Graph):
     def is_semidefinite(self) -> bool:
         return self.cannot_link is None or np.size(self.cannot_link) == 0
 
-    def _parts(self) -> Signed:
-        given = {"must_link": (1.0, self.must_link), "cannot_link": (-1.0, self.cannot_link)}
-        links: Signed = [
-            (sign, _Links(name, pairs, self.by_id))
-            for name, (sign, pairs) in given.items()
-            if pairs is not None and np.size(pairs)
-        ]
-        if not links:
+    def signed(self) -> Signed:
+        """The pairs that must be linked attract, and those that must not repel. Each are a graph with ``must_link`` alone."""
+        must, cannot = (pairs is not None and np.size(pairs) > 0 for pairs in (self.must_link, self.cannot_link))
+        if not (must or cannot):
             raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
-        return links
+        if not cannot:
+            return [(1.0, self)]
+        apart = [(-1.0, Pairs(self.cannot_link, by_id=self.by_id))]
+        return [(1.0, self._with(cannot_link=None)), *apart] if must else apart
 
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        pairs, n = np.asarray(self._present(data) if self.by_id else self.must_link), data.n
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise ValueError(
+                "must_link and cannot_link must hold row indices in an integer array of shape (n_pairs, 2), not "
+                f"{pairs.dtype} of shape {pairs.shape}"
+            )
+        if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
+            raise ValueError(
+                f"Pairs holds row {pairs.max() if pairs.max() >= n else pairs.min()}, but X has the rows 0 to {n - 1}; pairs "
+                "index rows of X, and so cannot be used where X is split (cross-validation), unless by_id=True"
+            )
+        if (pairs[:, 0] == pairs[:, 1]).any():
+            raise ValueError(f"Pairs has row {pairs[pairs[:, 0] == pairs[:, 1]][0, 0]} with itself; drop that pair")
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+        return data.symmetric_weights(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
 
-def _pair_matrix(name: str, pairs: Any, data: Data) -> sparse.csr_array:
-    pairs, n = np.asarray(pairs), data.n
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must hold row indices in an integer array of shape (n_pairs, 2), not {pairs.dtype} of shape {pairs.shape}"
-        )
-    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
-        raise ValueError(
-            f"{name} holds row {pairs.max() if pairs.max() >= n else pairs.min()}, but X has the rows 0 to {n - 1}; pairs "
-            "index rows of X, and so cannot be used where X is split (cross-validation), unless by_id=True"
-        )
-    if (pairs[:, 0] == pairs[:, 1]).any():
-        raise ValueError(f"{name} pairs row {pairs[pairs[:, 0] == pairs[:, 1]][0, 0]} with itself; drop that pair")
-    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-    return data.symmetric_weights(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
+    def _present(self, data: Data) -> np.ndarray:
+        """The places of those pairs whose two rows are both present."""
+        places: dict[Any, list[int]] = {}
+        for place, name in enumerate(named_rows(data, "Pairs(by_id=True)")):
+            places.setdefault(name, []).append(place)
+        pairs: Any = self.must_link
+        if any(len(pair) != 2 or pair[0] == pair[1] for pair in pairs):
+            raise ValueError("must_link and cannot_link must hold pairs of different names of rows")
+        found = [(i, j) for a, b in pairs for i in places.get(a, ()) for j in places.get(b, ())]
+        return np.array(found, dtype=np.intp).reshape(-1, 2)

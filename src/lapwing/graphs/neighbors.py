@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from inspect import Parameter, signature
 from typing import Any
 
@@ -37,6 +37,17 @@ MEDIAN_ROWS = 1000  # t="half-median" looks at the distances among this many row
 FAINT = 36.0  # -log of the least weight that a row's heaviest edge has: beside a weight of 1 it is rounding
 VANISHED = 745.0  # -log of what is 0 in floating point
 OUTLIERS = 0.01  # how many rows may be that far away from all others; where more are, the width is wrong
+
+
+class Searching(Graph):
+    """Graphs that search for neighbours. Parameters named as those of :class:`Request` say how."""
+
+    @property
+    def reads_labels(self) -> bool:
+        return getattr(self, "among", "all") != "all"
+
+    def requests(self) -> list[Request]:
+        return [Request(**{name: getattr(self, name) for name in Request._fields if hasattr(self, name)})]
 
 
 class NeighborGraph(Graph):
@@ -117,9 +128,7 @@ class NeighborGraph(Graph):
     def resolved(self, data: Data) -> Graph:
         if not (isinstance(self.weights, str) and self.weights == "heat" and isinstance(self.t, str)):
             return self
-        resolved = copy(self)
-        resolved.t = self._width(data, self._edges(data))
-        return resolved
+        return self._with(t=self._width(data, self._edges(data)))
 
     def _linked(self, both: Data, n_fitted: int, edges: Edges, reach: np.ndarray | None = None) -> sparse.csr_array:
         """The weights of edges from new rows to fitted ones. Of rows that are too far away only proportions are kept."""
@@ -134,7 +143,8 @@ class NeighborGraph(Graph):
         return sparse.csr_array((values, (rows, cols)), shape=shape)
 
 
-class KNN(NeighborGraph):
+@dataclass(eq=False, repr=False)
+class KNN(Searching, NeighborGraph):
     r"""Links each row to its k nearest neighbours.
 
     Rows i and j are linked when i is among the k nearest of j **or** j is among the k nearest of i. A row is never its own
@@ -198,47 +208,17 @@ class KNN(NeighborGraph):
            [ 0., -1.,  1.]])
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str | Callable[..., ArrayLike] = "heat",
-        t: float | str = "auto",
-        metric: str | Callable[..., float] = "euclidean",
-        metric_params: dict | None = None,
-        among: str = "all",
-        symmetry: str = "auto",
-        search: str | BaseEstimator | None = None,
-        queries: int | None = None,
-        random_state: int = 0,
-    ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.t = t
-        self.metric = metric
-        self.metric_params = metric_params
-        self.among = among
-        self.symmetry = symmetry
-        self.search = search
-        self.queries = queries
-        self.random_state = random_state
-
-    @property
-    def reads_labels(self) -> bool:
-        return self.among != "all"
-
-    def requests(self) -> list[Request]:
-        return [
-            Request(
-                self.n_neighbors,
-                self.metric,
-                self.metric_params,
-                self.among,
-                self.search,
-                self.queries,
-                self.random_state,
-            )
-        ]
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: str | Callable[..., ArrayLike] = "heat"
+    t: float | str = "auto"
+    metric: str | Callable[..., float] = "euclidean"
+    metric_params: dict | None = None
+    among: str = "all"
+    symmetry: str = "auto"
+    search: str | BaseEstimator | None = None
+    queries: int | None = None
+    random_state: int = 0
 
     def _edges(self, data: Data) -> Edges:
         return data.nearest(self.requests()[0])
@@ -248,26 +228,28 @@ class KNN(NeighborGraph):
         edges = data.nearest(
             request, on_device=str(self.weights) in ("heat", "binary") and str(self.t) != "half-median"
         )
-        if self.queries is not None and self.queries < data.size:  # a sample, whose links are scaled up to all rows
-            if symmetry not in ("auto", "mean"):
-                raise ValueError(
-                    f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={self.queries} searches for '
-                    'those of one; use symmetry="mean"'
-                )
-            return data.size / self.queries * data.symmetric_weights(*edges[:2], self._weights(data, edges), "mean")
+        sampled = self.queries is not None and self.queries < data.size
+        if sampled and symmetry not in ("auto", "mean"):
+            raise ValueError(
+                f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={self.queries} searches for '
+                'those of one; use symmetry="mean"'
+            )
         local = sees_reach(self.weights) if callable(self.weights) else str(self.weights) == "self-tuning"
-        weights = self._weights(data, edges, reach_of(edges, data.n) if local else None)
-        W = data.symmetric_weights(*edges[:2], weights, "or" if symmetry == "auto" else symmetry)
+        weights = self._weights(data, edges, reach_of(edges, data.n) if local and not sampled else None)
+        how = symmetry if symmetry != "auto" else "mean" if sampled else "or"
+        W = data.symmetric_weights(*edges[:2], weights, how)
+        if sampled:  # its links are scaled up to all rows
+            return request.rows_per_query(data.size) * W
         if symmetry != "and" and W.sum(axis=1).min() <= 0:  # "and" leaves rows without links on purpose
             require_positive_degrees(self.weights, data.nearest(request)[0], W)
         return W
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         (request,) = self.requests()
-        if (isinstance(self.metric, str) and self.metric == "precomputed") or hasattr(self.search, "get_params"):
+        if is_named(self.metric, "precomputed") or hasattr(self.search, "get_params"):
             return None
         edges = nearest_fitted(both, n_fitted, request)
-        if not (sees_reach(self.weights) if callable(self.weights) else str(self.weights) == "self-tuning"):
+        if not (sees_reach(self.weights) if callable(self.weights) else self.weights == "self-tuning"):
             return self._linked(both, n_fitted, edges)
         # The k-th neighbours of fitted rows are those of the fit.
         own = type(both)(both.X[:n_fitted]).nearest(request._replace(among="all"))
@@ -275,6 +257,7 @@ class KNN(NeighborGraph):
         return self._linked(both, n_fitted, edges, reach_of(joined, both.n))
 
 
+@dataclass(eq=False, repr=False)
 class Radius(NeighborGraph):
     r"""Links all pairs of rows within a distance.
 
@@ -299,20 +282,12 @@ class Radius(NeighborGraph):
            [ 0.,  0.,  0.]])
     """
 
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        weights: str | Callable[..., ArrayLike] = "heat",
-        t: float | str = "auto",
-        metric: str | Callable[..., float] = "euclidean",
-        metric_params: dict | None = None,
-    ):
-        self.radius = radius
-        self.weights = weights
-        self.t = t
-        self.metric = metric
-        self.metric_params = metric_params
+    radius: float = 1.0
+    _: KW_ONLY
+    weights: str | Callable[..., ArrayLike] = "heat"
+    t: float | str = "auto"
+    metric: str | Callable[..., float] = "euclidean"
+    metric_params: dict | None = None
 
     def _edges(self, data: Data) -> Edges:
         return self._within(data, np.arange(data.n), np.arange(data.n))
@@ -337,7 +312,8 @@ class Radius(NeighborGraph):
         return self._linked(both, n_fitted, self._within(both, np.arange(n_fitted, both.n), np.arange(n_fitted)))
 
 
-class Repulsion(Graph):
+@dataclass(eq=False, repr=False)
+class Repulsion(Searching):
     r"""Links near rows of different classes, which a projection should keep apart.
 
     Each row is linked to those of its k nearest neighbours, searched among *all* rows, that are of another class, where both
@@ -379,50 +355,35 @@ class Repulsion(Graph):
            [ 0.,  0.,  0.,  0.]])
     """
 
-    reads_labels = True
+    n_neighbors: int = 15
+    _: KW_ONLY
+    weights: str = "inverse"
+    sigma: float = 10.0
+    normalized: bool = False
+    metric: str | Callable[..., float] = "euclidean"
+    queries: int | None = None
+    random_state: int = 0
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        *,
-        weights: str = "inverse",
-        sigma: float = 10.0,
-        normalized: bool = False,
-        metric: str | Callable[..., float] = "euclidean",
-        queries: int | None = None,
-        random_state: int = 0,
-    ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.sigma = sigma
-        self.normalized = normalized
-        self.metric = metric
-        self.queries = queries
-        self.random_state = random_state
+    reads_labels = True
 
     @property
     def is_laplacian(self) -> bool:
         return not self.normalized
 
-    def requests(self) -> list[Request]:
-        return [Request(self.n_neighbors, self.metric, queries=self.queries, random_state=self.random_state)]
-
     def adjacency(self, data: Data) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
-        sampled = self.requests()[0].is_sampled(data.size)
-        if check_choice("normalized", self.normalized, (False, True)) and sampled:
+        (request,) = self.requests()
+        if check_choice("normalized", self.normalized, (False, True)) and request.is_sampled(data.size):
             raise ValueError(
                 f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
             )
-        rows, cols, _ = data.nearest(self.requests()[0])
+        rows, cols, _ = data.nearest(request)
         own, other = data.classes[rows], data.classes[cols]
         differ = (own >= 0) & (other >= 0) & (own != other)
         rows, cols = rows[differ], cols[differ]
         values = np.ones(rows.size) if self.weights == "binary" else self._inverse(data, rows, cols)
-        if not sampled:
-            return data.symmetric_weights(rows, cols, values)
-        assert self.queries is not None
-        return data.size / self.queries * data.symmetric_weights(rows, cols, values, "mean")
+        W = data.symmetric_weights(rows, cols, values, "mean" if request.is_sampled(data.size) else "or")
+        return request.rows_per_query(data.size) * W
 
     def _inverse(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Eq. 12. Two zero vectors have the relative distance 0."""
@@ -442,6 +403,7 @@ class Repulsion(Graph):
         return Term(1.0, Structured(n, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))
 
 
+@dataclass(eq=False, repr=False)
 class ClosestPairs(Graph):
     """Links each class to the rows of other classes that are closest to it, with weight 1: the margin of :class:`lapwing.MFA`.
 
@@ -463,17 +425,11 @@ class ClosestPairs(Graph):
            [ 0.,  0.,  0.,  0.]])
     """
 
+    n_pairs: int = 20
+    _: KW_ONLY
+    metric: str | Callable[..., float] = "euclidean"
+
     reads_labels = True
-
-    def __init__(self, n_pairs: int = 20, *, metric: str | Callable[..., float] = "euclidean"):
-        self.n_pairs = n_pairs
-        self.metric = metric
-
-    def why_all_rows(self) -> str | None:
-        return (
-            "ClosestPairs compares every row with every other, and X is read in blocks; use "
-            "penalty=Repulsion(15, queries=20_000) instead, or pass X as an array"
-        )
 
     def requests(self) -> list[Request]:
         return [Request(self.n_pairs, self.metric, among="other_class")]

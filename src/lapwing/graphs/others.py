@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from .._validation import check_not_negative
 from ..data import Data
 from ..operators import laplacian
 from ..problem import Term
-from .base import Graph, Operation, Signed, total_links, total_weights
+from .base import Graph, OfOne, total_weights
 from .given import Precomputed
 
 
-class OfOne(Operation):
+class OfWeights(OfOne):
     """Base of graphs that change the weights of one graph. A matrix of weights stands for ``Precomputed``."""
 
     graph: Any
@@ -24,18 +25,9 @@ class OfOne(Operation):
     def _operands(self) -> list[Graph]:
         return [self.graph if isinstance(self.graph, Graph) else Precomputed(self.graph)]
 
-    @property
-    def counts_pairs(self) -> bool:
-        return bool(self._operands()[0].counts_pairs)
 
-    def adjacency(self, data: Data) -> Any:
-        return self._operands()[0].adjacency(data)
-
-    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
-        return self._operands()[0].new_links(both, n_fitted)
-
-
-class Similarity(OfOne):
+@dataclass(eq=False, repr=False)
+class Similarity(OfWeights):
     r"""Asks for large products of linked rows, and not for small distances between them: :math:`A = -W`.
 
     A Laplacian penalises the squared distances of linked rows, :math:`\tfrac12\sum_{ij} W_{ij} \|z_i - z_j\|^2 =
@@ -63,33 +55,24 @@ class Similarity(OfOne):
            [ 0., -1.,  0.]])
     """
 
+    graph: Graph | ArrayLike
+
     is_laplacian, is_semidefinite = False, False
-
-    def __init__(self, graph: Graph | ArrayLike):
-        self.graph = graph
-
-    def _parts(self) -> Signed | None:
-        """The graphs of a sum, each changed on its own; None where the graph is not a sum."""
-        (graph,) = self._operands()
-        signed = graph.signed()
-        return None if signed == [(1.0, graph)] else [(c, Similarity(leaf)) for c, leaf in signed]
 
     def terms(self, data: Data) -> list[Term]:
         """L - D, which is -W, also where W is kept as factors."""
-        if self._parts() is not None:
+        if self.signed() != [(1.0, self)]:
             return super().terms(data)
         found = self._operands()[0].terms(data)
         return [term._replace(laplacian=term.laplacian - term.degrees) for term in found]
-
-    def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return self._operands()[0].weights_at(data, rows, cols)
 
     def term(self, W: sparse.csr_array) -> Term:
         L, D = laplacian(W)
         return Term(1.0, L - D, D)
 
 
-class DensityCorrected(OfOne):
+@dataclass(eq=False, repr=False)
+class DensityCorrected(OfWeights):
     r"""Divides the density of the rows out of the weights of a graph.
 
     .. math:: W'_{ij} = \frac{W_{ij}}{(d_i d_j)^\alpha}, \qquad d_i = \sum_j W_{ij},
@@ -119,11 +102,12 @@ class DensityCorrected(OfOne):
     (4, 1)
     """
 
-    is_laplacian, is_semidefinite = True, True
+    graph: Graph | ArrayLike
+    alpha: float = 1.0
 
-    def __init__(self, graph: Graph | ArrayLike, alpha: float = 1.0):
-        self.graph = graph
-        self.alpha = alpha
+    is_laplacian, is_semidefinite = True, True
+    signed, weights_at, term = Graph.signed, Graph.weights_at, Graph.term
+    why_all_rows = Graph.why_all_rows  # a sample of the links does not give the degrees of all rows
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         W = total_weights(self, self._operands()[0], data)
@@ -136,12 +120,9 @@ class DensityCorrected(OfOne):
         alpha = check_not_negative("alpha", self.alpha)
         return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))
 
-    def why_all_rows(self) -> str | None:
-        return Graph.why_all_rows(self)  # a sample of the links does not give the degrees of all rows
-
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         graph: Graph = self._operands()[0]
-        links = None if graph.reads_labels else total_links(graph, both, n_fitted)
+        links = None if graph.reads_labels else graph.new_links(both, n_fitted)
         if links is None:
             return None
         fitted = total_weights(self, graph, type(both)(both.X[:n_fitted]))

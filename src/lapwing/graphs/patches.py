@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -13,21 +14,21 @@ from scipy import sparse
 from .._arrays import row_blocks
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..data import ALL, Data, SparseData
-from ..neighbors import Request
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
-from .neighbors import require_features
+from .neighbors import Searching, require_features
 
 BLOCKS_AT_ONCE = (
     16  # blocks of local matrices that are added up at a time, so that the lists of their entries stay short
 )
 # Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
-LARGE = 1e9
+LARGE = 1e7
 WEIGHTS = ("coding_length", "distance", "uniform")
 
 
-class Reconstruction(Graph):
+@dataclass(eq=False, repr=False)
+class Reconstruction(Searching):
     r"""Asks each row to stay where its neighbours place it: the weights of locally linear embedding.
 
     The weights W minimise :math:`\sum_i \|x_i - \sum_j W_{ij} x_j\|^2`, where j are the neighbours of i and each row of W
@@ -61,29 +62,13 @@ class Reconstruction(Graph):
            [-1.94,  2.94,  0.  ]])
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        reg: float = 1e-3,
-        among: str = "all",
-        metric: str | Callable[..., float] = "euclidean",
-        queries: int | None = None,
-        random_state: int = 0,
-    ):
-        self.n_neighbors = n_neighbors
-        self.reg = reg
-        self.among = among
-        self.metric = metric
-        self.queries = queries
-        self.random_state = random_state
-
-    @property
-    def reads_labels(self) -> bool:
-        return self.among != "all"
-
-    def requests(self) -> list[Request]:
-        return [Request(self.n_neighbors, self.metric, None, self.among, None, self.queries, self.random_state)]
+    n_neighbors: int = 5
+    _: KW_ONLY
+    reg: float = 1e-3
+    among: str = "all"
+    metric: str | Callable[..., float] = "euclidean"
+    queries: int | None = None
+    random_state: int = 0
 
     def terms(self, data: Data) -> list[Term]:
         W, (request,) = self.weights_matrix(data), self.requests()
@@ -159,10 +144,6 @@ def local_grams(data: Data, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarr
     return grams
 
 
-# Logarithms of determinants with all points, and with one less before u is taken off for each; u, and 1 - u.
-Determinants = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-
-
 class Patches(NamedTuple):
     """The rows of X in each patch, and their weights. Both arrays are (n_patches, n_points)."""
 
@@ -170,7 +151,7 @@ class Patches(NamedTuple):
     weights: np.ndarray
 
 
-class PatchGraph(Graph):
+class PatchGraph(Searching):
     """A graph on patches, each of a row and its nearest neighbours, with weights inside the patch."""
 
     n_neighbors: int
@@ -183,10 +164,6 @@ class PatchGraph(Graph):
     queries: int | None = None
     random_state: int = 0
 
-    def requests(self) -> list[Request]:
-        k, metric, params = self.n_neighbors, self.metric, self.metric_params
-        return [Request(k, metric, params, queries=self.queries, random_state=self.random_state)]
-
     def patches(self, data: Data) -> Patches:
         """The patches of all rows and their weights."""
         rows, weights, _, _ = zip(*self._blocks(data), strict=True)
@@ -195,13 +172,13 @@ class PatchGraph(Graph):
     def _blocks(self, data: Data) -> Iterator[tuple[np.ndarray, np.ndarray, Any, Any]]:
         """Some patches at a time: their rows, the weights of these, and either Gram matrices or points, whichever are smaller.
 
-        A patch is a row that is searched for, and then its neighbours, nearest first.
+        A patch is a row that is searched for, and then its neighbours, nearest first. Points and products are taken about the
+        mean of the patch, by way of its first row: about the mean of all rows, which a far row moves, they would lose digits.
         """
-        check_choice("weights", self.weights, WEIGHTS)
-        if self.metric == "precomputed":
-            require_features(self.metric, type(self).__name__)  # raises
+        require_features(self.metric, type(self).__name__)
         (request,) = self.requests()
         own, cols, _ = data.nearest(request)
+        weigh = self._weighing(data)
         k, is_sparse = self.n_neighbors, isinstance(data, SparseData)
         patches = np.column_stack([own[::k], cols.reshape(-1, k)])[:, 0 if self.include_self else 1 :]
         m, width = patches.shape[1], data.X.nnz // data.n if is_sparse else data.d
@@ -210,17 +187,24 @@ class PatchGraph(Graph):
             rows, G, points = patches[part], None, None
             if few_columns:
                 points = data.rows_at(rows)
-            else:  # about the first row: a far row moves the mean of all rows, and patches far from it would lose digits
+                points -= points[:, :1]
+                points -= points.mean(axis=1, keepdims=True)
+                squares = np.einsum("bij,bij->bi", points, points)
+            else:
                 G = np.zeros((len(rows), m, m))
                 G[:, 1:, 1:] = local_grams(data, rows[:, 0], rows[:, 1:])
-            yield rows, self._weights(data, rows, G, points), G, points
+                G = centred_grams(G)
+                squares = np.maximum(np.diagonal(G, axis1=1, axis2=2), 0)
+            yield rows, weigh(rows, squares, G, points), G, points
 
-    def _weights(self, data: Data, rows: np.ndarray, G: Any, points: Any) -> np.ndarray:
-        """The weights of the rows of patches."""
-        if self.weights == "uniform":
-            return np.ones(rows.shape)
+    def _weighing(self, data: Data) -> Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]:
+        """What gives the weights of the rows of patches, from these, their squared distances from the mean of their patch, and
+        the Gram matrices or points of the patches.
+        """
+        if check_choice("weights", self.weights, WEIGHTS) == "uniform":
+            return lambda rows, *_: np.ones(rows.shape)
         if self.weights == "distance":
-            return distance_weights(G, points)
+            return lambda rows, own, *_: distance_weights(own)
         if not data.has_features and (self.dimension is None or self.distortion is None):
             raise ValueError(
                 'kernel="precomputed" has no dimension and no unit of its own; give dimension= and distortion= for '
@@ -229,9 +213,8 @@ class PatchGraph(Graph):
         D = float(data.d) if self.dimension is None else check_positive("dimension", self.dimension)
         squared = 10 * D / self.n_neighbors
         squared = squared if self.distortion is None else check_positive("distortion", self.distortion) ** 2
-        if G is None:
-            return coding_length_weights_of_points(points, data.mean(), D, squared)
-        return coding_length_weights(G, squares_about_mean(data)[rows], D, squared)
+        squares = squares_about_mean(data)
+        return lambda rows, own, G, points: coding_length_weights(own, G, points, squares[rows], D, squared)
 
 
 def squares_about_mean(data: Data) -> np.ndarray:
@@ -256,89 +239,47 @@ def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarra
 
 
 def coding_length_weights(
-    G: np.ndarray, squares: np.ndarray, dimension: float, squared_distortion: float
+    own: np.ndarray, G: Any, points: Any, squares: np.ndarray, D: float, squared_distortion: float
 ) -> np.ndarray:
-    r"""Weights by reductive coding length (eq. 22 to 25), from nothing but the Gram matrices of the patches, about any point
-    of each, and the squared distances of their points from the mean of all rows.
+    r"""Weights by reductive coding length (eq. 22 to 25), from the Gram matrices of patches or from their points, either about
+    the mean of each patch, and the squared distances of the points from there, ``own``, and from the origin of the code.
 
     :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
     :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
     :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \, (1 - u_r)`, where
     :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
+    From points, :math:`G_c = X_c X_c^\top` has the determinants of :math:`S = X_c^\top X_c`, and
+    :math:`[G_c B^{-1}]_{rr} = x_r^\top (I + a_{m-1} S)^{-1} x_r`. Sums over the eigenvectors of :math:`G_c` are slower, and lose
+    no digits however large the patches are.
     """
-    Gc, m = centred_grams(G), G.shape[1]
-    a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
-    own, trace = np.diagonal(Gc, axis1=1, axis2=2), np.trace(Gc, axis1=1, axis2=2)
+    m, trace = own.shape[1], own.sum(axis=1)
+    a, a_less = D / (squared_distortion * m), D / (squared_distortion * (m - 1))
     total = (squares - own).mean(axis=1)
     total_less = total[:, None] - (squares - own - total[:, None]) / (m - 1) + own / (m - 1) ** 2
-    if a_less * trace.max(initial=0) > LARGE:
-        determinants = _determinants_by_modes(Gc, trace, a, a_less)
+    is_large = a_less * trace.max(initial=0) > LARGE
+    if is_large:
+        G = points @ points.transpose(0, 2, 1) if G is None else G
+        # The added term makes e, whose value is 0, the last eigenvector.
+        values, Q = np.linalg.eigh(G + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)
+        values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
+        values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
+        inverse = 1 / (1 + a_less * values)
+        u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
+        whole, before = (np.log1p(scale * values).sum(axis=1) for scale in (a, a_less))
     else:
-        # e is an eigenvector of B with the value 1. Adding a multiple of e e^T moves this value among the others, so that
-        # B^-1 - e e^T / m is computed without loss of digits.
-        tau = a_less * trace / m
-        inverse = np.linalg.inv(np.eye(m) + a_less * Gc + tau[:, None, None] / m)
-        u = a_less * m / (m - 1) * np.einsum("bij,bij->bi", Gc, inverse)
-        rest = m / (m - 1) * (np.diagonal(inverse, axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None])
-        determinants = log_determinants(a * Gc), log_determinants(a_less * Gc), u, rest
-    return _from_determinants(determinants, total, total_less, dimension, squared_distortion)
-
-
-def log_determinants(M: np.ndarray) -> np.ndarray:
-    """``log det(I + M)`` of positive semidefinite matrices. Small M are not rounded off when I is added.
-
-    Off its diagonal, the Cholesky factor C of I + M is as accurate as M. Its pivots are 1 + (M_kk - sum of C_kj^2, j < k), of
-    which the part in brackets is kept.
-    """
-    below = np.tril(np.linalg.cholesky(np.eye(M.shape[1]) + M), -1)
-    pivots = np.diagonal(M, axis1=1, axis2=2) - np.einsum("bij,bij->bi", below, below)
-    return np.log1p(pivots).sum(axis=1)
-
-
-def _determinants_by_modes(Gc: np.ndarray, trace: np.ndarray, a: float, a_less: float) -> Determinants:
-    """The determinants by eigenvectors. This is slower, but no digits are lost however large the patches are."""
-    m = Gc.shape[1]
-    # The added term makes e the last eigenvector.
-    values, Q = np.linalg.eigh(Gc + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)
-    values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
-    values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
-    inverse = 1 / (1 + a_less * values)
-    u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
-    return np.log1p(a * values).sum(axis=1), np.log1p(a_less * values).sum(axis=1), u, rest
-
-
-def coding_length_weights_of_points(
-    points: np.ndarray, origin: np.ndarray, dimension: float, squared_distortion: float
-) -> np.ndarray:
-    r"""The same from the D x D scatter S, which is the smaller matrix for patches with more points than dimensions.
-
-    ``origin`` is the mean of all rows. Here :math:`u_r = a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r`.
-    """
-    m, d = points.shape[1:]
-    shift = points[:, :1] - origin
-    points = points - points[:, :1]
-    mean = points.mean(axis=1, keepdims=True)
-    centred = points - mean
-    S = centred.transpose(0, 2, 1) @ centred
-    a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
-    if a_less * np.trace(S, axis1=1, axis2=2).max(initial=0) > LARGE:
-        squares = np.sum((points + shift) ** 2, axis=2)
-        return coding_length_weights(points @ points.transpose(0, 2, 1), squares, dimension, squared_distortion)
-    u = a_less * m / (m - 1) * np.sum((centred @ np.linalg.inv(np.eye(d) + a_less * S)) * centred, axis=2)
-    determinants = log_determinants(a * S), log_determinants(a_less * S), u, 1 - u
-    total = np.sum((mean + shift)[:, 0] ** 2, axis=1)
-    total_less = np.sum((mean + shift - centred / (m - 1)) ** 2, axis=2)
-    return _from_determinants(determinants, total, total_less, dimension, squared_distortion)
-
-
-def _from_determinants(
-    determinants: Determinants, total: np.ndarray, total_less: np.ndarray, D: float, squared_distortion: float
-) -> np.ndarray:
-    """Eq. 22 and 23, from log-determinants and squared means, each with all points and without each point."""
-    whole, before, u, rest = determinants
+        S = points.transpose(0, 2, 1) @ points if G is None else G
+        inverse = np.linalg.inv(np.eye(S.shape[1]) + a_less * S)
+        left, right = (points @ inverse, points) if G is None else (G, inverse)
+        u = a_less * m / (m - 1) * np.einsum("bij,bij->bi", left, right)
+        rest = 1 - u
+        # Small M = aS are not rounded off when I is added: the pivots of the Cholesky factor C of I + M are
+        # 1 + (M_kk - sum of C_kj^2, j < k), of which the part in brackets is kept. Off its diagonal, C is as accurate as M.
+        M = np.stack([a * S, a_less * S])
+        below = np.tril(np.linalg.cholesky(np.eye(S.shape[1]) + M), -1)
+        pivots = np.diagonal(M, axis1=2, axis2=3) - np.einsum("sbij,sbij->sbi", below, below)
+        whole, before = np.log1p(pivots).sum(axis=2)
     # log(1 - u), from whichever of u and 1 - u has kept its digits.
     log_rest = np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
-    m = u.shape[1]
     length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
     bits_of_mean = D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
     length_less = (m - 1 + D) / 2 * (before[:, None] + log_rest) + bits_of_mean
@@ -351,17 +292,13 @@ def _from_determinants(
     return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
 
 
-def distance_weights(G: Any, points: Any) -> np.ndarray:
+def distance_weights(squared: np.ndarray) -> np.ndarray:
     r"""Weights by distance from the centre of the patch, :math:`\exp(-d^2 / t)` with t the patch's mean squared distance."""
-    if G is None:
-        points = points - points[:, :1]  # points far from the origin would lose digits
-        squared = np.square(points - points.mean(axis=1, keepdims=True)).sum(axis=2)
-    else:
-        squared = np.maximum(np.diagonal(centred_grams(G), axis1=1, axis2=2), 0)
     mean = squared.mean(axis=1, keepdims=True)
     return np.exp(-squared / np.where(mean > 0, mean, 1.0))
 
 
+@dataclass(eq=False, repr=False)
 class CodingLength(PatchGraph):
     r"""The scatter of patches, each of a sample and its neighbours, in which samples that do not fit weigh little.
 
@@ -412,26 +349,15 @@ class CodingLength(PatchGraph):
     {0: 0.93, 1: 0.73, 2: 0.62, 3: 0.74, 5: 0.17, 4: 0.96}
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str = "coding_length",
-        distortion: float | None = None,
-        dimension: float | None = None,
-        metric: str | Callable[..., float] = "euclidean",
-        metric_params: dict | None = None,
-        queries: int | None = None,
-        random_state: int = 0,
-    ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.distortion = distortion
-        self.dimension = dimension
-        self.metric = metric
-        self.metric_params = metric_params
-        self.queries = queries
-        self.random_state = random_state
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: str = "coding_length"
+    distortion: float | None = None
+    dimension: float | None = None
+    metric: str | Callable[..., float] = "euclidean"
+    metric_params: dict | None = None
+    queries: int | None = None
+    random_state: int = 0
 
     def _factored(self, data: Data) -> tuple[np.ndarray, sparse.csr_array]:
         """The degrees, and the factor M of W = MᵀM. Both are scaled up where only a sample of rows has a patch."""
@@ -484,6 +410,7 @@ def local_subspaces(data: Data, patches: Patches, n_components: int) -> Local:
     return local
 
 
+@dataclass(eq=False, repr=False)
 class TangentAlignment(PatchGraph):
     r"""Asks coordinates to fit the tangent space of each patch, so that a curved surface unfolds.
 
@@ -529,26 +456,15 @@ class TangentAlignment(PatchGraph):
     True
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 12,
-        *,
-        n_components: int | None = None,
-        weights: str = "coding_length",
-        include_self: bool = True,
-        distortion: float | None = None,
-        dimension: float | None = None,
-        metric: str | Callable[..., float] = "euclidean",
-        metric_params: dict | None = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.weights = weights
-        self.include_self = include_self
-        self.distortion = distortion
-        self.dimension = dimension
-        self.metric = metric
-        self.metric_params = metric_params
+    n_neighbors: int = 12
+    _: KW_ONLY
+    n_components: int | None = None
+    weights: str = "coding_length"
+    include_self: bool = True
+    distortion: float | None = None
+    dimension: float | None = None
+    metric: str | Callable[..., float] = "euclidean"
+    metric_params: dict | None = None
 
     def terms(self, data: Data) -> list[Term]:
         k, d = check_count("n_neighbors", self.n_neighbors), self.n_components
@@ -574,11 +490,10 @@ class TangentAlignment(PatchGraph):
 def tangent_matrices(weights: np.ndarray, d: int, G: Any, points: Any) -> np.ndarray:
     """Z of Theorem 2: what is left of a map on each patch after its best affine fit by d tangent coordinates.
 
-    The coordinates C come from the principal directions of the weighted points, or from their Gram matrices (Theorem 1).
+    The coordinates C come from the principal directions of the weighted points, or of their Gram matrices (Theorem 1).
     """
     u = weights / weights.sum(axis=1, keepdims=True)
-    if G is None:
-        points = points - points[:, :1]  # points far from the origin would lose digits
+    if points is not None:
         points = points - np.einsum("bi,bid->bd", u, points)[:, None, :]
         scatter = np.einsum("bi,bid,bie->bde", weights, points, points, optimize=True)
         C = points @ np.linalg.eigh(scatter)[1][:, :, ::-1][:, :, :d]
@@ -609,6 +524,7 @@ def assembled(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> sparse
     return total
 
 
+@dataclass(eq=False, repr=False)
 class Alignment(Graph):
     """Adds up local matrices that you give, one per patch of rows, by :func:`align`.
 
@@ -629,12 +545,11 @@ class Alignment(Graph):
            [ 0., -1.,  1.]])
     """
 
+    patches: ArrayLike
+    matrices: ArrayLike
+
     reads_features = False
     indexes_rows = True
-
-    def __init__(self, patches: ArrayLike, matrices: ArrayLike):
-        self.patches = patches
-        self.matrices = matrices
 
     @property
     def is_laplacian(self) -> bool:

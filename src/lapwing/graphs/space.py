@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..neighbors import Edges, is_named
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
+from .classes import indicators
 from .columns import one_column
 from .neighbors import KNN, NeighborGraph
 
@@ -48,18 +50,12 @@ class OfValues(Graph):
         return np.where(linked, np.asarray(M[np.maximum(u, 0), np.maximum(v, 0)]).ravel(), 0.0)
 
 
-def _indicators(values: np.ndarray, m: int) -> sparse.csr_array:
-    """The matrix Z of rows by values, with 1 where a row has a value."""
-    known = np.flatnonzero(values >= 0)
-    return sparse.csr_array((np.ones(known.size), (known, values[known])), shape=(values.size, m))
-
-
 def listed_links(M: sparse.csr_array, values: np.ndarray) -> sparse.csr_array | None:
     """W as a matrix; None where it has too many entries."""
     counts = np.bincount(values[values >= 0], minlength=M.shape[0])
     if counts @ ((M != 0) @ counts) > LISTED_LINKS * values.size:
         return None
-    Z = _indicators(values, M.shape[0])
+    Z = indicators(values, M.shape[0])
     W = sparse.csr_array(Z @ M @ Z.T)
     W = sparse.csr_array(W - sparse.diags_array(W.diagonal()))
     W.eliminate_zeros()
@@ -72,7 +68,7 @@ def factored(M: sparse.csr_array, values: np.ndarray) -> Term:
     One factor joins the rows of the values u and v with their weight. What it adds within u and within v is subtracted
     again.
     """
-    Z, equal = _indicators(values, M.shape[0]), M.diagonal()
+    Z, equal = indicators(values, M.shape[0]), M.diagonal()
     upper = sparse.coo_array(sparse.triu(M, 1))
     ends, edge = np.concatenate([upper.row, upper.col]), np.tile(np.arange(upper.nnz), 2)
     both = sparse.csr_array((np.ones(ends.size), (ends, edge)), shape=(M.shape[0], upper.nnz))
@@ -90,6 +86,7 @@ def _with_equal(M: sparse.csr_array, weights: Any) -> sparse.csr_array:
     return M
 
 
+@dataclass(eq=False, repr=False)
 class Target(OfValues):
     r"""Links rows of similar targets: for regression, for grades that have an order, and for several labels per row.
 
@@ -137,22 +134,14 @@ class Target(OfValues):
     (442, 2)
     """
 
-    reads_labels, reads_targets, reads_features = True, True, False
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: str | Callable[..., ArrayLike] = "auto"
+    t: float | str = "auto"
+    metric: str | Callable[..., float] = "auto"
+    symmetry: str = "or"
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str | Callable[..., ArrayLike] = "auto",
-        t: float | str = "auto",
-        metric: str | Callable[..., float] = "auto",
-        symmetry: str = "or",
-    ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.t = t
-        self.metric = metric
-        self.symmetry = symmetry
+    reads_labels, reads_targets, reads_features = True, True, False
 
     def _values(self, data: Data) -> tuple[sparse.csr_array, np.ndarray]:
         check_choice("symmetry", self.symmetry, ("or", "and", "mean"))
@@ -208,6 +197,7 @@ def target_matrix(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
     return Y, known, are_sets
 
 
+@dataclass(eq=False, repr=False)
 class Chain(Graph):
     r"""Links each row to the next ones in time.
 
@@ -240,10 +230,10 @@ class Chain(Graph):
            [-1., -1.,  2.]])
     """
 
-    def __init__(self, n_steps: int = 1, *, time: Hashable | None = None, series: Hashable | None = None):
-        self.n_steps = n_steps
-        self.time = time
-        self.series = series
+    n_steps: int = 1
+    _: KW_ONLY
+    time: Hashable | None = None
+    series: Hashable | None = None
 
     @property
     def indexes_rows(self) -> bool:
@@ -275,6 +265,7 @@ def distinct_places(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarra
     return points.astype(np.float64), place.ravel()
 
 
+@dataclass(eq=False, repr=False)
 class Delaunay(OfValues, NeighborGraph):
     r"""Links neighbours in space, the edges of the Delaunay triangulation of the rows, in two or three dimensions.
 
@@ -301,18 +292,12 @@ class Delaunay(OfValues, NeighborGraph):
     array([3., 3., 2., 2.])
     """
 
-    metric, metric_params = "euclidean", None
+    _: KW_ONLY
+    longest: float | None = None
+    weights: str | Callable[..., ArrayLike] = "binary"
+    t: float | str = "auto"
 
-    def __init__(
-        self,
-        *,
-        longest: float | None = None,
-        weights: str | Callable[..., ArrayLike] = "binary",
-        t: float | str = "auto",
-    ):
-        self.longest = longest
-        self.weights = weights
-        self.t = t
+    metric, metric_params = "euclidean", None
 
     def _triangulated(self, points: np.ndarray) -> Any:
         try:
@@ -359,6 +344,7 @@ class Delaunay(OfValues, NeighborGraph):
         return sparse.csr_array(M[:, values])
 
 
+@dataclass(eq=False, repr=False)
 class Grid(OfValues):
     r"""Links neighbours on a grid, rows whose places are one step apart, with weight 1.
 
@@ -383,9 +369,9 @@ class Grid(OfValues):
            [ 0.,  0.,  0.,  0.]])
     """
 
-    def __init__(self, step: float = 1.0, *, corners: bool = False):
-        self.step = step
-        self.corners = corners
+    step: float = 1.0
+    _: KW_ONLY
+    corners: bool = False
 
     def _values(self, data: Data) -> tuple[sparse.csr_array, np.ndarray]:
         points, values = distinct_places(data.X, 6, "Grid")

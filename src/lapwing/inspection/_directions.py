@@ -33,12 +33,11 @@ def directions(estimator: Any) -> np.ndarray:
     if rows is None and hasattr(estimator, "scalings_"):
         most = min(len(estimator.classes_) - 1, estimator.scalings_.shape[1])
         rows = estimator.scalings_[:, : min(estimator.n_components or most, most)].T
-    if getattr(rows, "ndim", 0) != 2:
+    if rows is None or np.ndim(rows) != 2:
         raise ValueError(
             f"{type(estimator).__name__} has no matrix of directions (components_ or scalings_), so there is nothing to show; "
             "use a linear map, such as LPP or PCA"
         )
-    assert rows is not None
     whitened = getattr(estimator, "whiten", False) is True and hasattr(estimator, "explained_variance_")
     return rows / np.sqrt(estimator.explained_variance_)[:, None] if whitened else np.asarray(rows)
 
@@ -46,8 +45,7 @@ def directions(estimator: Any) -> np.ndarray:
 def _scaling(scaler: Any) -> Any:
     """What a scaler multiplies features by, as a diagonal matrix."""
     check_is_fitted(scaler)
-    scale = np.ones(scaler.n_features_in_) if scaler.scale_ is None else scaler.scale_
-    return sparse.diags_array(1 / scale)
+    return sparse.diags_array(1 / (np.ones(scaler.n_features_in_) if scaler.scale_ is None else scaler.scale_))
 
 
 def units(estimator: Any) -> np.ndarray:
@@ -66,16 +64,21 @@ def split(estimator: Any) -> tuple[Any, Any]:
     """A fitted pipeline in two parts: what makes the features, which may be anything or None, and the linear map of these."""
     parts = steps(estimator)
     first = len(parts)
-    while first > 0 and (isinstance(parts[first - 1], SCALERS) or has_directions(parts[first - 1])):
+    while first > 0 and (isinstance(parts[first - 1], SCALERS) or _has_directions(parts[first - 1])):
         first -= 1
     if first in (0, len(parts)):
         return None, estimator
     return make_pipeline(*parts[:first]), make_pipeline(*parts[first:])
 
 
-def has_directions(estimator: Any) -> bool:
-    """Whether a fitted estimator is a linear map."""
+def _has_directions(estimator: Any) -> bool:
     try:
         return directions(estimator).size > 0
     except ValueError:
         return False
+
+
+def component_names(model: Any, k: int) -> list[str]:
+    """The names of the coordinates. A discriminant analysis may give more names than there are components."""
+    names = [str(name) for name in getattr(model, "get_feature_names_out", list)()]
+    return names if len(names) == k else [f"component {i}" for i in range(k)]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 
 from .._extras import require
 from .._validation import check_count, rows_by_number
-from ._directions import directions, split, units
-from ._resampling import half_fits, matched
+from ._directions import component_names, directions, split, units
+from ._resampling import check_level, half_fits, interval, matched
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +25,8 @@ class Loadings:
 
     Attributes
     ----------
-    features : list of str
-        The names of the features.
-    components : list of str
-        The names of the components, as ``get_feature_names_out`` of the model has them.
+    features, components : list of str
+        The names of the features, and of the components as ``get_feature_names_out`` of the model has them.
     values : ndarray of shape (n_components, n_features)
         The loadings: each row has length 1.
     low, high : ndarray of shape (n_components, n_features) or None
@@ -57,54 +54,31 @@ class Loadings:
     level: float | None = None
 
     def ranked(self, component: int) -> np.ndarray:
-        """The features of a component by the size of their loadings, the largest first.
-
-        Parameters
-        ----------
-        component : int
-            Its number, from 0.
-        """
+        """The features of the component of this number, from 0, by the size of their loadings, the largest first."""
         return np.argsort(-np.abs(self.values[component]), kind="stable")
 
     def rows(self, n_features: int | None = None) -> list[dict[str, Any]]:
-        """The rows of the table, one per component and feature, those of a component by size.
+        """One row per component and feature, those of a component by size; ``n_features`` of each component, None for all.
 
-        Parameters
-        ----------
-        n_features : int, default=None
-            How many features of each component; None is all.
-
-        Returns
-        -------
-        list of dict
-            With the keys component, rank (from 1), feature, loading, and, where data were given, low and high.
+        A row has the keys component, rank (from 1), feature, loading, and, where data were given, low and high.
         """
         most = len(self.features) if n_features is None else check_count("n_features", n_features)
-        return [
-            {
-                "component": name,
-                "rank": rank,
-                "feature": self.features[j],
-                "loading": float(self.values[k, j]),
-                **self._interval(k, j),
-            }
-            for k, name in enumerate(self.components)
-            for rank, j in enumerate(self.ranked(k)[:most], start=1)
-        ]
-
-    def _interval(self, k: int, j: int) -> dict[str, float]:
-        if self.low is None or self.high is None:
-            return {}
-        return {"low": float(self.low[k, j]), "high": float(self.high[k, j])}
+        found = []
+        for k, name in enumerate(self.components):
+            for rank, j in enumerate(self.ranked(k)[:most], start=1):
+                row = {
+                    "component": name,
+                    "rank": rank,
+                    "feature": self.features[j],
+                    "loading": float(self.values[k, j]),
+                }
+                if self.low is not None and self.high is not None:
+                    row |= {"low": float(self.low[k, j]), "high": float(self.high[k, j])}
+                found.append(row)
+        return found
 
     def to_frame(self, n_features: int | None = None) -> Any:
-        """The table as a pandas.DataFrame.
-
-        Parameters
-        ----------
-        n_features : int, default=None
-            How many features of each component; None is all.
-        """
+        """The rows that :meth:`rows` gives, as a pandas.DataFrame."""
         return require("pandas", "tables").DataFrame(self.rows(n_features))
 
     def __iter__(self) -> Any:
@@ -115,18 +89,15 @@ class Loadings:
 
     def __str__(self) -> str:
         rows = self.rows(10)
-        lines = [list(rows[0]), *([_printed(value) for value in row.values()] for row in rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        names = [name in ("component", "feature") for name in rows[0]]
-        return "\n".join("  ".join(map(_aligned, line, widths, names)).rstrip() for line in lines)
-
-
-def _printed(value: Any) -> str:
-    return f"{value:+.3f}" if isinstance(value, float) else str(value)
-
-
-def _aligned(cell: str, width: int, is_name: bool) -> str:
-    return cell.ljust(width) if is_name else cell.rjust(width)
+        lines = [
+            [f"{value:+.3f}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows
+        ]
+        columns = []
+        for name, *cells in zip(rows[0], *lines, strict=True):
+            width = max(map(len, [name, *cells]))
+            aligned = str.ljust if name in ("component", "feature") else str.rjust
+            columns.append([aligned(cell, width) for cell in (name, *cells)])
+        return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def loadings(
@@ -147,19 +118,16 @@ def loadings(
     divided the columns by (``scale_``, or a scaler before it), and 1 where it took them as they are.
 
     Where X is given, the model is fitted again to random halves of the rows, and each loading has an interval: where it does
-    not hold 0, the sign of the feature is certain. Halves without replacement vary as much as bootstrap draws, and hold no
-    row twice.
+    not hold 0, the sign of the feature is certain. Halves vary as much as bootstrap draws, and hold no row twice.
 
     Parameters
     ----------
     model : fitted estimator, or Pipeline of such
-        It must have ``components_``, as the linear methods of lapwing and PCA have, or ``scalings_``, as
-        LinearDiscriminantAnalysis has. In a pipeline the last steps must have them, or scale features, as StandardScaler does.
-        Steps before those, such as an encoder of categories, make the features that have loadings.
-    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
-        The data that it was fitted to.
-    y : array-like of shape (n_samples,), default=None
-        The labels of these data, where the model needs them.
+        A linear map, with ``components_`` as the linear methods of lapwing and PCA have, or ``scalings_`` as
+        LinearDiscriminantAnalysis has. Earlier steps of a pipeline, such as an encoder of categories, make the features that
+        have loadings; scalers between are part of the map.
+    X, y : array-like or sparse matrix of shape (n_samples, n_features), and labels, default=None
+        What it was fitted to.
     n_draws : int, default=100
         How many halves are fitted; 0 for no intervals.
     level : float, default=0.95
@@ -168,10 +136,6 @@ def loadings(
         The names of the features. None takes those that the model saw in ``fit``, or numbers.
     random_state : int, RandomState instance or None, default=0
         Makes the draws repeatable.
-
-    Returns
-    -------
-    Loadings
 
     Examples
     --------
@@ -186,19 +150,20 @@ def loadings(
     lpp0          3  sepal width (cm)    -0.233  -0.3...
     lpp0          4  sepal length (cm)   -0.016  -0.0...
     """
-    draws = check_count("n_draws", n_draws, 0)
-    if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level={level!r} must be a number between 0 and 1")
+    draws, level = check_count("n_draws", n_draws, 0), check_level(level)
     X = rows_by_number(X, "loadings")
     making, linear = split(model)
     V = directions(linear)
-    deviations = units(linear) if X is None else _deviations(X if making is None else making.transform(X))
+    if X is None:
+        deviations = units(linear)
+    else:
+        deviations = np.sqrt(StandardScaler(with_mean=False).fit(X if making is None else making.transform(X)).var_)
     if deviations.size != V.shape[1]:
         raise ValueError(
             f"X has {deviations.size} features, but the model has {V.shape[1]}; pass the data it was fitted to"
         )
-    values, names = _of_unit_length(V * deviations), _feature_names(model, making, feature_names, V.shape[1])
-    components = [str(name) for name in _outputs(linear, len(V))]
+    values, names = normalize(V * deviations), _feature_names(model, making, feature_names, V.shape[1])
+    components = component_names(linear, len(V))
     if X is None or draws == 0:
         return Loadings(names, components, values)
     found = []
@@ -209,18 +174,8 @@ def loadings(
                 f"a fit to half of the rows has {V.shape[1]} features and {len(V)} components, and that to all has "
                 f"{values.shape[1]} and {len(values)}, so that they cannot be compared; use n_draws=0"
             )
-        found.append(matched(_of_unit_length(V * deviations), values))
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Loadings(names, components, values, low, high, float(level))
-
-
-def _deviations(X: Any) -> np.ndarray:
-    return np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
-
-
-def _of_unit_length(V: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(V, axis=1, keepdims=True)
-    return np.asarray(V / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
+        found.append(matched(normalize(V * deviations), values))
+    return Loadings(names, components, values, *interval(found, level), level)
 
 
 def _feature_names(model: Any, making: Any, given: Any, d: int) -> list[str]:
@@ -232,9 +187,3 @@ def _feature_names(model: Any, making: Any, given: Any, d: int) -> list[str]:
     if len(names) != d:
         raise ValueError(f"feature_names has {len(names)} names, but the model has {d} features")
     return [str(name) for name in names]
-
-
-def _outputs(model: Any, k: int) -> Any:
-    """The names of the coordinates. A discriminant analysis may give more names than there are components."""
-    names = model.get_feature_names_out() if hasattr(model, "get_feature_names_out") else []
-    return names if len(names) == k else [f"component {i}" for i in range(k)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,24 +22,25 @@ def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -
     row that is drawn twice would be its own nearest neighbour.
     """
     X, y = indexable(X, y)
-    n, random = X.shape[0] if hasattr(X, "shape") else len(X), check_random_state(random_state)
-    classes = np.zeros(n, dtype=int) if y is None else _classes(y, n)
+    random, n = check_random_state(random_state), count_rows(X)
+    codes = classes_of(y, n)
+    codes = np.zeros(n, dtype=int) if codes is None else codes
+    members = [np.flatnonzero(codes == label) for label in np.unique(codes)]
     for _ in range(n_draws):
-        drawn = [random.permutation(rows)[: (rows.size + 1) // 2] for rows in _members(classes)]
-        rows = np.sort(np.concatenate(drawn))
-        yield clone(estimator).fit(taken(X, rows), None if y is None else taken(y, rows))
+        drawn = np.sort(np.concatenate([random.permutation(rows)[: (rows.size + 1) // 2] for rows in members]))
+        yield clone(estimator).fit(taken(X, drawn), None if y is None else taken(y, drawn))
 
 
-def _classes(y: Any, n: int) -> np.ndarray:
-    """Labels as numbers. Where y holds something else, all rows have the same number."""
+def count_rows(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def classes_of(y: Any, n: int) -> np.ndarray | None:
+    """Labels as numbers, -1 where unknown; None where y holds no classes."""
     try:
-        return class_codes(y, n)[0]
+        return None if y is None else class_codes(y, n)[0]
     except ValueError:
-        return np.zeros(n, dtype=int)
-
-
-def _members(classes: np.ndarray) -> list[np.ndarray]:
-    return [np.flatnonzero(classes == label) for label in np.unique(classes)]
+        return None
 
 
 def taken(A: Any, rows: np.ndarray) -> Any:
@@ -54,3 +56,16 @@ def matched(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
     order = linear_sum_assignment(-np.abs(cosines))[1]
     signs = np.where(cosines[np.arange(len(expected)), order] < 0, -1.0, 1.0)
     return signs[:, None] * found[order]
+
+
+def check_level(level: Any) -> float:
+    """The share of draws that an interval holds."""
+    if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ValueError(f"level={level!r} must be a number between 0 and 1")
+    return float(level)
+
+
+def interval(draws: Any, level: float) -> tuple[Any, Any]:
+    """The ends of what this share of the draws lie between."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high

@@ -15,6 +15,7 @@ from ..device import host, to_numpy
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import FeatureSelector, ProjectingReducer
 from ._directions import steps
+from ._resampling import count_rows
 
 SEEDS = (1, 2)  # what is added to the seeds of the model's graph
 
@@ -24,19 +25,17 @@ def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
 
     The model is fitted twice more, with graphs of as many queries that draw other rows. If one sample misses the best
     objective by a share c, its directions seem better by c than they are on their own links, and are worse by c on those of
-    another sample. So ``excess`` is half of the gap between the objective of directions on the graph of the other fit and on
-    that of their own fit, as a share of the objective. It is an estimate from two samples: it concerns this number of
-    queries, not these rows of the sample, and is about inversely proportional to that number. The objective is
-    :math:`\operatorname{tr}((V^\top B V)^{-1} V^\top A V)`, that of the method without its ridge.
+    another sample. So ``excess`` is half of the gap between the objective, without the ridge, of directions on the graph of
+    the other fit and on that of their own, as a share of the objective
+    :math:`\operatorname{tr}((V^\top B V)^{-1} V^\top A V)`. It is about inversely proportional to the number of queries.
 
     Parameters
     ----------
     model : estimator, or Pipeline that ends in one
         A fitted linear or kernel map or :class:`LaplacianScore`, whose ``graph_`` (or ``penalty``) has fewer ``queries`` than
-        there are rows. It stays as it is.
+        there are rows.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows that the model was fitted to, in memory. Of rows on disk pass a part, many more than the queries: the error
-        depends on the number of queries, and hardly on that of the rows.
+        The rows that the model was fitted to, in memory. Of rows on disk pass a part, many more than the queries.
     y : array-like of shape (n_samples,), default=None
         The labels, where the graph reads them.
 
@@ -44,9 +43,8 @@ def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
     -------
     dict
         ``queries``, the fewest of a search. For maps ``excess``, infinite where a sample does not see all directions of the
-        other, and ``angle``, the largest angle in degrees between the coordinates that the two fits give to all rows: it is
-        large where the last eigenvalues are nearly equal, which costs nothing. For scores ``error``, the root mean squared
-        error of the scores of one fit, as a share of them: the difference between the two fits, divided by the root of 2.
+        other, and ``angle``, the largest angle in degrees between the coordinates of the two fits, which is large where the
+        last eigenvalues are nearly equal. For scores ``error``, their root mean squared error as a share of them.
 
     Examples
     --------
@@ -64,7 +62,7 @@ def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
         X = step.transform(X)
     X = rows_by_number(X, "sampling_error")
     X = np.asarray(X) if isinstance(X, np.memmap) else X
-    n, fresh, queries = X.shape[0] if hasattr(X, "shape") else len(X), clone(own), {}
+    n, fresh, queries = count_rows(X), clone(own), {}
     if isinstance(own, ProjectingReducer | FeatureSelector) and hasattr(own, "graph"):
         params = fresh.set_params(graph=clone(own.graph_)).get_params()
         queries = {name: q for name, q in params.items() if name.endswith("__queries") and q is not None and q < n}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,12 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler, normalize
 from sklearn.utils import check_random_state, indexable
 
-from .._labels import class_codes
 from .._validation import check_count, rows_by_number
-from ._directions import steps
-from ._resampling import half_fits, matched, taken
+from ._directions import component_names, steps
+from ._resampling import check_level, classes_of, count_rows, half_fits, interval, matched, taken
 
 FOLDS = 5
 NEIGHBORS = 10  # where there are no classes, this many nearest rows are compared before and after the projection
@@ -47,8 +45,7 @@ class Stability:
     score, pca_score : float
         The score of rows that were held out in five folds, by the method and by as many principal components.
     p_value : float
-        How often a difference at least as large, either way, comes up where for each row the results of the two methods are
-        exchanged by chance.
+        How often exchanging the results of the two methods by chance makes a difference at least as large, either way.
 
     Examples
     --------
@@ -71,20 +68,16 @@ class Stability:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per component: its name, the median angle, and the ends of the interval."""
-        ends = np.quantile(self.angles, [0.5, (1 - self.level) / 2, (1 + self.level) / 2], axis=0).T
-        return [
-            {"component": name, "angle": float(median), "low": float(low), "high": float(high)}
-            for name, (median, low, high) in zip(self.components, ends, strict=True)
-        ]
+        medians, (low, high) = np.median(self.angles, axis=0), interval(self.angles, self.level)
+        columns = zip(self.components, medians, low, high, strict=True)
+        return [{"component": name, "angle": float(m), "low": float(a), "high": float(b)} for name, m, a, b in columns]
 
     def __str__(self) -> str:
-        width = max(len("all together"), *map(len, self.components))
-        lines = [
-            f"{row['component']:{width}}  {row['angle']:5.1f}°  ({row['low']:.1f} to {row['high']:.1f})"
-            for row in self.rows()
-        ]
-        together = np.quantile(self.subspace, [0.5, (1 - self.level) / 2, (1 + self.level) / 2])
-        lines.append(f"{'all together':{width}}  {together[0]:5.1f}°  ({together[1]:.1f} to {together[2]:.1f})")
+        low, high = interval(self.subspace, self.level)
+        together = {"component": "all together", "angle": np.median(self.subspace), "low": low, "high": high}
+        rows = [*self.rows(), together]
+        width = max(len(row["component"]) for row in rows)
+        lines = [f"{r['component']:{width}}  {r['angle']:5.1f}°  ({r['low']:.1f} to {r['high']:.1f})" for r in rows]
         said = f"{self.measure} {self.score:.3f}, of PCA {self.pca_score:.3f} (p = {self.p_value:.3g})"
         return "\n".join([*lines, said])
 
@@ -101,14 +94,13 @@ def stability(
 ) -> Stability:
     """How certain the directions of a method are on these data, and whether they do better than principal components.
 
-    The method is fitted to all rows and, again and again, to random halves of them, which vary as much as bootstrap draws and
-    hold no row twice. A component is compared with the one of each half that is most like it, by the angle between the
-    coordinates that both give to all rows.
+    The method is fitted to all rows and to random halves of them, as :func:`loadings` does. A component is compared with the
+    one of each half that is most like it, by the angle between the coordinates that both give to all rows.
 
     For the test against PCA, rows are held out in five folds. With class labels, a row counts as 1 if its nearest training
-    row has its class, and 0 if not; without, it counts as the share of its ten nearest training rows that are among the ten
-    nearest after the projection. If the method were no better or worse than as many principal components, the two results of
-    a row could be exchanged; the p-value says how often such exchanges make a difference as large as the one found.
+    row has its class; without, as the share of its ten nearest training rows that are among the ten nearest after the
+    projection. If the method were no better or worse than PCA, both results of a row could be exchanged; the p-value says how
+    often such exchanges make a difference as large as the one found.
 
     Parameters
     ----------
@@ -127,10 +119,6 @@ def stability(
     random_state : int, RandomState instance or None, default=0
         Makes draws, folds and exchanges repeatable.
 
-    Returns
-    -------
-    Stability
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -143,8 +131,7 @@ def stability(
     accuracy 0.9..., of PCA 0.8... (p = 0.0...)
     """
     draws, exchanges = check_count("n_draws", n_draws), check_count("n_permutations", n_permutations)
-    if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level={level!r} must be a number between 0 and 1")
+    level = check_level(level)
     X, y = indexable(rows_by_number(X, "stability"), y)
     random = check_random_state(random_state)
     model = clone(estimator).fit(X, y)
@@ -162,17 +149,14 @@ def stability(
         together.append(np.degrees(subspace_angles(found.T, expected.T)[0]))
     measure, ours, theirs = _held_out(estimator, _principal(model, X, len(expected)), X, y, random)
     p = _exchanged(ours - theirs, exchanges, random)
-    names = [str(name) for name in getattr(model, "get_feature_names_out", list)()] or None
-    names = names or [f"component {i}" for i in range(len(expected))]
-    return Stability(names, np.array(angles), np.array(together), float(level), measure, ours.mean(), theirs.mean(), p)
+    names = component_names(model, len(expected))
+    return Stability(names, np.array(angles), np.array(together), level, measure, ours.mean(), theirs.mean(), p)
 
 
 def _coordinates(model: Any, X: Any) -> np.ndarray:
     """One row of unit length per component: the coordinates of all samples, less their mean."""
-    Z = _transformed(model, X).T
-    Z = Z - Z.mean(axis=1, keepdims=True)
-    lengths = np.linalg.norm(Z, axis=1, keepdims=True)
-    return Z / np.where(lengths > 0, lengths, 1.0)
+    Z = _transformed(model, X)
+    return normalize((Z - Z.mean(axis=0)).T)
 
 
 def _transformed(model: Any, X: Any) -> np.ndarray:
@@ -195,25 +179,20 @@ def _principal(model: Any, X: Any, k: int) -> Any:
 
 def _held_out(estimator: Any, other: Any, X: Any, y: Any, random: Any) -> tuple[str, np.ndarray, np.ndarray]:
     """For each row that can be judged, how well both methods do when it is held out."""
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    try:
-        classes = None if y is None else class_codes(y, n)[0]
-    except ValueError:  # y does not hold classes
-        classes = None
-    seed = random.randint(2**31 - 1)
+    n = count_rows(X)
+    classes, seed = classes_of(y, n), random.randint(2**31 - 1)
     small = classes is None or np.bincount(classes[classes >= 0]).min() < FOLDS
     folds = (KFold if small else StratifiedKFold)(FOLDS, shuffle=True, random_state=seed)
     found = []
     for train, test in folds.split(np.zeros(n), classes):
         rows, new = taken(X, train), taken(X, test)
         fits = [clone(method).fit(rows, None if y is None else taken(y, train)) for method in (estimator, other)]
+        Z = [(_transformed(fit, rows), _transformed(fit, new)) for fit in fits]
         if classes is None:
             A, B = (fits[1][:-1].transform(part) if len(fits[1]) > 1 else part for part in (rows, new))
-            found.append([_recalls(A, B, _transformed(fit, rows), _transformed(fit, new)) for fit in fits])
+            found.append([_recalls(A, B, *both) for both in Z])
         else:
-            found.append(
-                [_hits(_transformed(fit, rows), _transformed(fit, new), classes[train], classes[test]) for fit in fits]
-            )
+            found.append([_hits(*both, classes[train], classes[test]) for both in Z])
     ours, theirs = np.concatenate(found, axis=1)
     return "recall" if classes is None else "accuracy", ours, theirs
 

@@ -7,20 +7,16 @@ docstrings refer to their parameters.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .locality import LPP, OLPP
+from .locality import LPP, NPE, OLPP, ONPP, TSA
 from .spectral import DiffusionMaps, LaplacianEigenmaps
 
 if TYPE_CHECKING:
     from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
-    from .documents import LPI
     from .kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
     from .local import LPCA, TangentialMaps
-    from .neighborhood import NPE, ONPP
-    from .regression import SpectralRegression
-    from .representation import GLPCA, L21PCA, RobustGLPCA
+    from .regression import LPI, SpectralRegression
+    from .representation import GLPCA, L21PCA, MULTISPATI, ContrastivePCA, GraphPCA, RobustGLPCA
     from .scores import FisherScore, LaplacianScore
-    from .tensor import TSA
-    from .variance import MULTISPATI, ContrastivePCA, GraphPCA
 
     METHODS: dict[str, Any]  #: The classes by name, in the order of the tables.
 
@@ -57,15 +53,11 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
 ]
 _FILES = {
     "discriminant": ("DNE", "LFDA", "LPDP", "LSDA", "MFA", "MMC"),
-    "documents": ("LPI",),
     "kernel": ("KernelLDA", "KernelLFDA", "KernelLPP", "KernelNPE"),
     "local": ("LPCA", "TangentialMaps"),
-    "neighborhood": ("NPE", "ONPP"),
-    "regression": ("SpectralRegression",),
-    "representation": ("GLPCA", "L21PCA", "RobustGLPCA"),
+    "regression": ("LPI", "SpectralRegression"),
+    "representation": ("GLPCA", "L21PCA", "MULTISPATI", "ContrastivePCA", "GraphPCA", "RobustGLPCA"),
     "scores": ("FisherScore", "LaplacianScore"),
-    "tensor": ("TSA",),
-    "variance": ("MULTISPATI", "ContrastivePCA", "GraphPCA"),
 }
 
 

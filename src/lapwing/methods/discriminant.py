@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..auto import GraphFacts, Rules, Settings
 from ..data import Data
@@ -26,6 +25,16 @@ class Supervised:
         tags.target_tags.required = True
         return tags
 
+    def _check_reads_classes(self, graph: Graph) -> None:
+        """Raise where ``graph=KNN(k)`` is not what ``graph=k`` is: the graph of the method reads labels."""
+        if isinstance(graph, KNN) and not graph.reads_labels:
+            without = "LPP with this graph and penalty=" if isinstance(self, MFA) else "OLPP"
+            k = graph.n_neighbors
+            raise ValueError(
+                f"graph={graph!r} reads no labels, and with it {type(self).__name__} would be {without}; use graph={k}, which "
+                f"is {self.default_graph(k)!r}"  # type: ignore[attr-defined]
+            )
+
 
 class OfClasses(Supervised):
     """Methods whose graphs are always of classes, so that ``sample_weight`` always acts, and stands in the signature."""
@@ -36,13 +45,11 @@ class OfClasses(Supervised):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples. They may also be rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's
-            ``working_memory``, a Parquet data set of pyarrow, a Zarr array, or a dask array.
+            The samples, also rows on disk or on a cluster, as for :class:`LPP`.
         y : array-like of shape (n_samples,)
             Class labels, -1 where unknown. For a Parquet data set it may also be the name of the column of labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many samples each row stands for. A weight of 2 is the row twice, a weight of 0 is no such row, and fractions
-            are in between.
+            How many samples each row stands for: 2 is the row twice, 0 is no such row, and fractions are in between.
 
         Returns
         -------
@@ -51,7 +58,7 @@ class OfClasses(Supervised):
         return super().fit(X, y, sample_weight=sample_weight)  # type: ignore[misc]
 
 
-class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
+class MMC(OfClasses, LinearReducer, without=("graph", "normalize")):  # type: ignore[misc]
     r"""Maximum Margin Criterion: a linear map that draws classes apart and each class together.
 
     .. math:: \max_V \operatorname{tr}(V^\top (S_b - S_w) V) \quad\text{subject to}\quad V^\top V = I     \tag{1}
@@ -61,33 +68,27 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. A float between 0 and 1 keeps as many directions
-        as it takes to hold this share of the largest value of (1), the sum of all positive eigenvalues of :math:`S_b - S_w`.
+    n_components
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the largest value
+        of (1), the sum of all positive eigenvalues of :math:`S_b - S_w`.
     pca
         As in :class:`LPP`. ``"auto"`` keeps 99 % of the variance, and all of it where classes have fewer than ten samples on
         average.
-    center, standardize
+    ...
         As in :class:`OLPP`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of :math:`S_w - S_b`, in ascending order. A negative one belongs to a direction along which classes
         differ more than they vary.
-    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
-        As in :class:`OLPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`OLPP`.
-    n_samples_seen_, moments_
+    ...
         As in :class:`OLPP`.
 
     References
     ----------
-    .. [1] H. Li, T. Jiang and K. Zhang, "Efficient and robust feature extraction by maximum margin criterion", IEEE Trans.
-       Neural Networks 17, 2006. https://doi.org/10.1109/TNN.2005.860852
+    .. [1] H. Li, T. Jiang and K. Zhang, "Efficient and robust feature extraction by maximum margin criterion", IEEE TNN 17,
+       2006. https://doi.org/10.1109/TNN.2005.860852
 
     Examples
     --------
@@ -101,21 +102,6 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
     _orthogonal: ClassVar[bool] = True
     # The margin overfits less than neighbourhoods do, so that most directions are kept.
     _rules: ClassVar[Rules] = Rules(energy=0.99, small_energy=1.0)
-
-    def __init__(
-        self,
-        n_components: float | str | None = 2,
-        *,
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.pca = pca
-        self.center = center
-        self.standardize = standardize
-        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return SameClass() * 2 - Complete(among="labelled")  # S_w - S_b, since S_b = S_t - S_w
@@ -132,42 +118,32 @@ class LPDP(Supervised, LinearReducer):
         \quad\text{subject to}\quad V^\top X^\top D X V = I                             \tag{1}
 
     L and D are the Laplacian and the degrees of a neighbour graph of all samples. :math:`S_b` and :math:`S_w`, the scatter
-    between and within classes, are sums (not averages) over the samples that have a label [1]_.
+    between and within classes, are sums (not averages) over the samples that have a label [1]_. Equation 6 of the paper weighs
+    classes by their priors, n_c / n, which makes them averages: ``alpha=1 / n`` for n samples with a label is that.
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes, with ``graph="supervised"``. It raises an error
-        with other graphs. A float between 0 and 1 keeps as many directions as it takes to reach this share of what all directions
-        together reach, where a direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`.
     graph
         As in :class:`LPP`. None is ``KNN(5, weights="binary")``, and an integer k is the same with k neighbours.
-        ``"supervised"`` is ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None.
     alpha : float, default=1.0
         How much the margin between classes counts beside the neighbours. 0 leaves :class:`LPP`.
-    pca, center, scaling, ridge
-        As in :class:`LPP`.
     normalize
-        As in :class:`LPP`. With ``"trace"``, :math:`X^\top L X`, the within-class scatter and the total scatter are scaled
-        one by one.
-    standardize, verbose
+        As in :class:`LPP`. With ``"trace"``, :math:`X^\top L X`, the within-class scatter and the total scatter are scaled one
+        by one.
+    ...
         As in :class:`LPP`.
 
     Attributes
     ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of (1), in ascending order. They may be negative.
-    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
-        As in :class:`LPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
-    n_samples_seen_, moments_
-        As in :class:`LPP`.
+    eigenvalues_
+        As in :class:`LPP`. They may be negative.
+    ...
+        As in :class:`LPP`, without ``trace_ratio_``.
 
     References
     ----------
-    .. [1] J. Gui, C. Wang and L. Zhu, "Locality preserving discriminant projections", International Conference on
-       Intelligent Computing, Lecture Notes in Computer Science, Springer, 2010.
+    .. [1] J. Gui, C. Wang and L. Zhu, "Locality preserving discriminant projections", International Conference on Intelligent
+       Computing, Lecture Notes in Computer Science, Springer, 2010.
 
     Examples
     --------
@@ -177,34 +153,12 @@ class LPDP(Supervised, LinearReducer):
     (1797, 9)
     """
 
-    about = About("classes", "L − α (S_b − S_w)", "D", ("dense", "sparse"))
+    alpha: float = 1.0
+    scaling: str = "auto"
+    ridge: float | str = "auto"
 
-    def __init__(
-        self,
-        n_components: float | str | None = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        alpha: float = 1.0,
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        scaling: str = "auto",
-        ridge: float | str = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        super().__init__(
-            n_components,
-            graph=graph,
-            pca=pca,
-            center=center,
-            normalize=normalize,
-            standardize=standardize,
-            verbose=verbose,
-        )
-        self.alpha = alpha
-        self.scaling = scaling
-        self.ridge = ridge
+    about = About("classes", "L − α (S_b − S_w)", "D", ("dense", "sparse"))
+    _rules: ClassVar[Rules] = Rules(paper={"center": False})
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")
@@ -212,7 +166,7 @@ class LPDP(Supervised, LinearReducer):
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
             raise ValueError(f"alpha={self.alpha!r} must be a finite number")
-        local, alpha = self._terms(data, graphs), float(self.alpha)
+        local, alpha = build_terms("graph", graphs.graph, data, graphs.equal_say), float(self.alpha)
         # S_w - S_b, since S_b = S_t - S_w
         margin = [term.scaled(2 * alpha) for term in SameClass().terms(data)]
         margin += [term.scaled(-alpha) for term in Complete(among="labelled").terms(data)]
@@ -232,11 +186,11 @@ class MFA(Supervised, LPP):
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
-        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes, with ``graph="supervised"``. It raises an error
-        with other graphs. So does a share of the objective, a float, because a ratio of two graphs has no total.
+        As in :class:`LPP`. A share of the objective, a float, raises an error, because a ratio of two graphs has no total.
     graph
         As in :class:`LPP`. None is ``KNN(5, weights="binary", among="same_class")``, and an integer k is the same with k
-        neighbours. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is ``KNN(5) + SameClass()``.
+        neighbours. It reads labels, so ``"semi"`` is ``KNN(5) + SameClass()`` here. ``KNN(5)`` alone reads none and
+        raises an error; ``LPP(graph=KNN(5), penalty=ClosestPairs(20))`` is that method.
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`: which samples are kept apart. None is ``ClosestPairs(20)``, and an integer is the number of
         pairs per class.
@@ -244,39 +198,31 @@ class MFA(Supervised, LPP):
         What the directions are subject to. ``"matrix"`` is (1). ``"trace-ratio"`` takes orthogonal directions and the least
         :math:`\operatorname{tr}(V^\top X^\top L X V) / \operatorname{tr}(V^\top X^\top L^p X V)` over them, as in :class:`LPP`.
         ``"orthogonal"`` alone has no place for the penalty, and raises an error.
-    pca
-        As in :class:`LPP`. ``"auto"`` keeps twice as many directions as components, and 98 % of the variance where classes have
-        fewer than ten samples on average.
-    center : "auto", "mean" or False, default="auto"
-        As in :class:`LPP`. ``"auto"`` is ``"mean"``.
     scaling
         As in :class:`LPP`. ``"auto"`` is ``"unit"`` where the graph reads labels.
     ridge
         As in :class:`LPP`. ``"auto"`` is 0: ``pca`` leaves out the directions of little variance.
-    normalize, standardize, verbose
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps twice as many directions as components, and 98 % of the variance where classes have
+        fewer than ten samples on average.
+    center
+        As in :class:`OLPP`.
+    ...
         As in :class:`LPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_
-        As in :class:`LPP`.
-    eigenvalues_
-        As in :class:`LPP`. With ``constraint="trace-ratio"`` they are those of :math:`X^\top (L - \rho L^p) X` at the least
-        ratio :math:`\rho`, and add up to 0.
-    trace_ratio_, explained_ratio_
-        As in :class:`LPP`.
+    trace_ratio_
+        As in :class:`LPP`. The eigenvalues are then those of :math:`X^\top (L - \rho L^p) X`, and add up to 0.
     rank_
         As in :class:`LPP`. It is at most the number of linked pairs of ``penalty``.
-    n_pca_
-        As in :class:`LPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
+    ...
+        As in :class:`LPP`, without ``n_samples_seen_`` and ``moments_``.
 
     References
     ----------
-    .. [1] S. Yan, D. Xu, B. Zhang, H.-J. Zhang, Q. Yang and S. Lin, "Graph embedding and extensions: a general framework
-       for dimensionality reduction", IEEE Trans. Pattern Analysis and Machine Intelligence 29, 2007.
-       https://doi.org/10.1109/TPAMI.2007.250598
+    .. [1] S. Yan, D. Xu, B. Zhang, H.-J. Zhang, Q. Yang and S. Lin, "Graph embedding and extensions: a general framework for
+       dimensionality reduction", IEEE TPAMI 29, 2007. https://doi.org/10.1109/TPAMI.2007.250598
 
     Examples
     --------
@@ -294,6 +240,10 @@ class MFA(Supervised, LPP):
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary", among="same_class")
 
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        self._check_reads_classes(graphs.graph)
+        return super()._problem(data, graphs)  # (1)
+
 
 class DNE(Supervised, LinearReducer):
     r"""Discriminant Neighborhood Embedding: neighbours of the same class attract, neighbours of other classes repel.
@@ -306,33 +256,26 @@ class DNE(Supervised, LinearReducer):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        How many directions to keep, those of the smallest eigenvalues first. Asking for more directions than there are raises
-        an error. None keeps the directions of negative eigenvalue, as the authors of the method prescribe: those along which
-        repulsion wins. It raises an error where there are none. A float between 0 and 1 keeps as many of these as hold this
-        share of the sum of all negative eigenvalues. ``"auto"`` is for ``graph="supervised"`` alone, and keeps one fewer than
-        there are classes.
+        How many directions to keep, those of the smallest eigenvalues first. None keeps those of negative eigenvalue, as the
+        authors of the method prescribe: those along which repulsion wins. A float between 0 and 1 keeps as many of these as
+        hold this share of the sum of all negative eigenvalues. ``"auto"``, for ``graph="supervised"`` alone, is one fewer than
+        there are classes. Asking for more than there are raises an error.
     graph
         As in :class:`LPP`. None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``, and an
-        integer k is the same with k neighbours. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
-        ``KNN(5) + SameClass()``.
-    pca, center, normalize, standardize
+        integer k is the same with k neighbours. It reads labels, so ``"semi"`` is ``KNN(5) + SameClass()`` here. ``KNN(5)``
+        alone reads none and raises an error, because the method would be :class:`OLPP`.
+    ...
         As in :class:`OLPP`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
-        As in :class:`OLPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`OLPP`.
-    n_samples_seen_, moments_
+    ...
         As in :class:`OLPP`.
 
     References
     ----------
-    .. [1] W. Zhang, X. Xue, H. Lu and Y.-F. Guo, "Discriminant neighborhood embedding for classification", Pattern
-       Recognition 39, 2006. https://doi.org/10.1016/j.patcog.2006.05.011
+    .. [1] W. Zhang, X. Xue, H. Lu and Y.-F. Guo, "Discriminant neighborhood embedding for classification", Pattern Recognition
+       39, 2006. https://doi.org/10.1016/j.patcog.2006.05.011
 
     Examples
     --------
@@ -350,12 +293,7 @@ class DNE(Supervised, LinearReducer):
         return (near & SameClass()) - (near & OtherClass())
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        if isinstance(graphs.graph, KNN) and not graphs.graph.reads_labels:
-            k = graphs.graph.n_neighbors
-            raise ValueError(
-                f"graph={graphs.graph!r} reads no labels, and with it DNE would be OLPP; use graph={k}, which is "
-                f"{self.default_graph(k)!r}"
-            )
+        self._check_reads_classes(graphs.graph)
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
@@ -405,45 +343,34 @@ class LFDA(Supervised, LinearReducer):
         \min_V \operatorname{tr}(V^\top S_{lw} V)
         \quad\text{subject to}\quad V^\top S_{lm} V = I, \quad S_{lm} = S_{lw} + S_{lb}                      \tag{2}
 
-    with a constraint that is never indefinite; an eigenvalue of (2) is 1 / (1 + that of (1)).
+    with a constraint that is never indefinite; an eigenvalue of (2) is 1 / (1 + that of (1)). :class:`KernelLFDA` is not linear.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
-        As in :class:`LPP`. It may be more than the number of classes minus one. ``"auto"``, which is that number, is for
-        ``graph="supervised"`` alone, and raises an error with other graphs. So does a share of the objective, a float, because
-        a ratio of two graphs has no total.
+        As in :class:`LPP`. It may be more than the number of classes minus one. ``"auto"`` raises an error with other graphs
+        than ``"supervised"``, and so does a share of the objective, a float, because a ratio of two graphs has no total.
     graph : None, int, "supervised", graph or matrix, default=None
         The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, and an integer k is
         ``LocalClass(k)``. Any other graph within classes will do, such as ``KNN(5) & SameClass()``. ``"supervised"``, which is
         ``SameClass()``, gives linear discriminant analysis. ``"semi"`` raises an error, because it also links samples of
         different classes.
-    pca
-        As in :class:`LPP`.
-    center : "auto", "mean" or False, default="auto"
-        As in :class:`LPP`. ``"auto"`` is ``"mean"``.
-    scaling, ridge, normalize, standardize, verbose
+    center
+        As in :class:`OLPP`.
+    ...
         As in :class:`LPP`.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of (2), in ascending order.
-    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
-        As in :class:`LPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
-    n_samples_seen_, moments_
-        As in :class:`LPP`.
-
-    See Also
-    --------
-    KernelLFDA : The kernel map of the same problem.
+    ...
+        As in :class:`LPP`, without ``trace_ratio_``.
 
     References
     ----------
-    .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", Journal of
-       Machine Learning Research 8, 2007. https://jmlr.org/papers/v8/sugiyama07b.html
+    .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", JMLR 8,
+       2007. https://jmlr.org/papers/v8/sugiyama07b.html
 
     Examples
     --------
@@ -453,34 +380,12 @@ class LFDA(Supervised, LinearReducer):
     (1797, 12)
     """
 
+    scaling: str = "auto"
+    ridge: float | str = "auto"
+
     about = About("classes", "S_lw: within classes, near samples only", "S_lm = S_lw + S_lb")
     default_graph: ClassVar[Any] = LocalClass
     n_neighbors: ClassVar[int] = 7
-
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        scaling: str = "auto",
-        ridge: float | str = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        super().__init__(
-            n_components,
-            graph=graph,
-            pca=pca,
-            center=center,
-            normalize=normalize,
-            standardize=standardize,
-            verbose=verbose,
-        )
-        self.scaling = scaling
-        self.ridge = ridge
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return local_fisher(data, graphs)  # (2)
@@ -504,9 +409,6 @@ class LSDA(Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int, float or None, default=2
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to reach this share of what all
-        directions together reach.
     graph : None, int, graph or matrix, default=None
         The graph of neighbours whose links are split by class. None is ``KNN(5, weights="binary")``, and an integer k is the
         same with k neighbours. ``"supervised"`` and ``"semi"`` raise an error, as do ``Complete()`` and all graphs of classes:
@@ -514,30 +416,25 @@ class LSDA(Supervised, LinearReducer):
     alpha : float, default=0.1
         How much the links across classes count, from 0, where nothing is kept apart, to less than 1. Where many samples have no
         neighbour of their own class, as where classes have few samples, a large one leaves little that attracts.
-    pca
-        As in :class:`LPP`. ``"auto"`` keeps all directions, unless ``ridge=0``.
-    center, scaling
-        As in :class:`LPP`.
     ridge
         As in :class:`LPP`. ``"auto"`` is 1: samples without a neighbour of their own class are missing in the constraint.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions, unless ``ridge=0``.
     normalize
         As in :class:`LPP`. With ``"trace"``, the two forms of (2) are scaled one by one.
-    standardize, verbose
+    ...
         As in :class:`LPP`.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of (2), in ascending order.
-    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
-        As in :class:`LPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
+    ...
+        As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``.
 
     References
     ----------
-    .. [1] D. Cai, X. He, K. Zhou, J. Han and H. Bao, "Locality sensitive discriminant analysis", International Joint Conference
-       on Artificial Intelligence, 2007.
+    .. [1] D. Cai, X. He, K. Zhou, J. Han and H. Bao, "Locality sensitive discriminant analysis", IJCAI, 2007.
 
     Examples
     --------
@@ -547,35 +444,14 @@ class LSDA(Supervised, LinearReducer):
     (1797, 9)
     """
 
-    about = About("classes", "(1 − α) L of near samples of the same class − α L of near ones of other classes", "D_w")
-    _rules: ClassVar[Rules] = Rules(ridge=1.0)  # samples without a neighbour of their class are missing in D_w
+    alpha: float = 0.1
+    scaling: str = "auto"
+    ridge: float | str = "auto"
 
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        alpha: float = 0.1,
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        scaling: str = "auto",
-        ridge: float | str = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        super().__init__(
-            n_components,
-            graph=graph,
-            pca=pca,
-            center=center,
-            normalize=normalize,
-            standardize=standardize,
-            verbose=verbose,
-        )
-        self.alpha = alpha
-        self.scaling = scaling
-        self.ridge = ridge
+    about = About("classes", "(1 − α) L of near samples of the same class − α L of near ones of other classes", "D_w")
+    _rules: ClassVar[Rules] = Rules(
+        ridge=1.0, paper={"center": False}
+    )  # samples without a neighbour of their class are missing in D_w
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")

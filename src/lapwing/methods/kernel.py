@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
-from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
 from ..auto import GraphFacts
@@ -16,8 +14,7 @@ from ..problem import Problem
 from ..reducers import KernelReducer, build_terms
 from .about import About
 from .discriminant import LFDA, Supervised, local_fisher
-from .locality import NEIGHBORS
-from .neighborhood import RECONSTRUCTION
+from .locality import NEIGHBORS, RECONSTRUCTION
 
 
 class KernelLPP(KernelReducer):
@@ -25,32 +22,20 @@ class KernelLPP(KernelReducer):
 
     It is for data whose classes or neighbourhoods no straight direction can show, such as the arms of a spiral. A kernel says
     how similar two samples are, and stands for features of which there may be infinitely many. The method is :class:`LPP`
-    among these features. A component is a sum of similarities to the fitted samples, with coefficients :math:`\alpha`, one
-    per sample:
+    among these features. A component is a sum of similarities to the fitted samples, with coefficients :math:`\alpha`:
 
     .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
 
-    K is the centred kernel matrix, of the similarities of all pairs of samples. A graph says which samples belong together: D
-    is the diagonal matrix of its degrees, and L is its Laplacian. The eigenvectors of the smallest eigenvalues
-    :math:`\lambda` are the answer (equation 3.17 of [1]_).
-
-    With a linear kernel it is LPP. If all directions of K are kept, the embedding of the fitted samples does not depend on the
-    kernel at all: it is that of Laplacian eigenmaps. So ``pca="auto"`` keeps only the leading directions of K, unless a ridge
-    takes the place of this choice.
+    K is the centred kernel matrix, of the similarities of all pairs of samples. L is the Laplacian of a graph, D its degrees,
+    and the eigenvectors of the smallest eigenvalues :math:`\lambda` are the answer (equation 3.17 of [1]_). If all directions
+    of K are kept, the embedding of the fitted samples is that of Laplacian eigenmaps, whatever the kernel is. So
+    ``pca="auto"`` keeps only the leading ones, unless a ridge takes the place of this choice.
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
-        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
-        reach this share of what all directions together reach, where a direction of eigenvalue :math:`\lambda` below 1
-        contributes :math:`1 - \lambda`. With ``penalty`` there is no such sum, and a float raises an error.
     graph
-        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
-        ``"semi"`` adds ``SameClass()`` to the graph of None. The graph is built on X, and not on the kernel's features. With
-        ``kernel="precomputed"``, where there is no X, neighbours are searched by the distances that the kernel gives.
-    penalty
-        As in :class:`LPP`.
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. The graph is built on X, and not on the kernel's
+        features. With ``kernel="precomputed"``, where there is no X, neighbours are found by the distances of the kernel.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
         What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions among the
         kernel's features,
@@ -59,10 +44,10 @@ class KernelLPP(KernelReducer):
             \min_\alpha \operatorname{tr}(\alpha^\top K L K \alpha)
             \quad\text{subject to}\quad \alpha^\top K \alpha = I                                           \tag{2}
 
-        which is kernel :class:`OLPP`. With ``graph=Reconstruction(5)`` or ``graph=-CodingLength(5)`` it is kernel
-        :class:`ONPP` or kernel :class:`LPCA`, and with ``graph=-Complete()`` it is kernel PCA. ``"trace-ratio"`` minimises
-        the quotient of both traces under (2), as in :class:`LPP`. ``"orthogonal"`` and ``"trace-ratio"`` take no ridge, and
-        their ``scaling`` is ``"unit"``.
+        which is kernel :class:`OLPP`. With ``graph=Reconstruction(5)`` or ``graph=-CodingLength(5)`` it is kernel :class:`ONPP`
+        or kernel :class:`LPCA`, and with ``graph=-Complete()`` it is kernel PCA. ``"trace-ratio"`` minimises the quotient of
+        both traces under (2), as in :class:`LPP`. ``"orthogonal"`` and ``"trace-ratio"`` take no ridge, and their ``scaling``
+        is ``"unit"``.
     kernel : str or callable, default="rbf"
         How similar two samples are: any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or ``"precomputed"``,
         where X is the kernel matrix.
@@ -70,9 +55,8 @@ class KernelLPP(KernelReducer):
         The width of the kernels that have one: the larger gamma is, the faster the similarity falls with the distance.
         ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a share of that, and None is scikit-learn's default.
 
-        The share that ``"auto"`` takes is a half where no labels attract, and a quarter where labels and neighbours do. Where
-        labels alone attract, it is the number of directions that the variance is spread over, divided by 50; at most 1, and at
-        least 1 / √p for p columns that vary. The page "Defaults" of the documentation has the measurements.
+        The share is a half where no labels attract, and a quarter where labels and neighbours do. Where labels alone attract,
+        it follows from how many directions the variance is spread over.
     degree : float, default=3
         The degree of the polynomial kernel. Other kernels ignore it.
     coef0 : float, default=1
@@ -85,23 +69,16 @@ class KernelLPP(KernelReducer):
         keeps all, up to 10,000 samples. For more samples, None raises an error, because the kernel matrix would be too large.
     random_state : int, RandomState instance or None, default=None
         Makes the draw of the landmarks repeatable.
-    pca : "auto", None, int or float, default="auto"
-        How many leading eigenvectors of the centred kernel matrix, the principal directions among the kernel's features, the
-        method may use. A float in (0, 1] is the share of the variance to keep, an integer is the number of directions, and
-        None keeps all. The graph is built before the projection.
-
-        ``"auto"`` keeps 1.25 directions per component where no labels attract, all where labels alone attract, and 90 % of
-        the variance where labels and neighbours attract.
-    center
-        As in :class:`LPP`.
     scaling
         As in :class:`LPP`. ``"auto"`` is ``"constraint"`` or ``"unit"``, by the same rule as in LPP, and never ``"objective"``.
-    ridge : "auto" or float, default="auto"
-        How strongly directions of little variance are kept from winning by chance. This number, times the trace of the
-        constraint's matrix over the number of samples, is added to the diagonal of that matrix. 0 adds nothing.
-
-        ``"auto"`` is 0.03 where labels alone attract, 0.3 where labels and neighbours attract, and 0 where no labels do.
-    normalize, standardize, verbose
+    ridge
+        As in :class:`LPP`. The mean is over samples. ``"auto"`` is 0.03 where labels alone attract, 0.3 where both labels and
+        neighbours do, and 0 where no labels do.
+    pca
+        As in :class:`LPP`. They are those of the kernel's features: the leading eigenvectors of the centred kernel matrix.
+        ``"auto"`` keeps 1.25 per component where no labels attract, all where labels alone attract, and 90 % of the variance
+        where both labels and neighbours do.
+    ...
         As in :class:`LPP`.
 
     Attributes
@@ -123,15 +100,10 @@ class KernelLPP(KernelReducer):
         The directions among the features of the landmarks. Set only with ``landmarks``.
     mean_ : ndarray of shape (n_landmarks,)
         What is subtracted from the features of the landmarks. Set only with ``landmarks``.
-    eigenvalues_
-        As in :class:`LPP`. With ``constraint="trace-ratio"`` they are those of :math:`K (L - \rho D) K` at the least ratio
-        :math:`\rho`, and add up to 0.
     trace_ratio_
-        As in :class:`LPP`.
-    rank_, n_pca_
-        As in :class:`LPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
+        As in :class:`LPP`. The eigenvalues are then those of :math:`K (L - \rho D) K`, and add up to 0.
+    ...
+        As in :class:`LPP`, without ``explained_ratio_``, ``n_samples_seen_`` and ``moments_``.
 
     References
     ----------
@@ -145,50 +117,11 @@ class KernelLPP(KernelReducer):
     (1797, 10)
     """
 
+    penalty: Graph | int | ArrayLike | None = None
+    constraint: str = "matrix"
+
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
-
-    def __init__(
-        self,
-        n_components: float | str | None = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        penalty: Graph | int | ArrayLike | None = None,
-        constraint: str = "matrix",
-        kernel: str | Callable[..., float] = "rbf",
-        gamma: float | str | None = "auto",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict | None = None,
-        landmarks: int | None = None,
-        random_state: int | RandomState | None = None,
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        scaling: str = "auto",
-        ridge: float | str = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.pca = pca
-        self.center = center
-        self.scaling = scaling
-        self.ridge = ridge
-        self.normalize = normalize
-        self.standardize = standardize
-        self.penalty = penalty
-        self.constraint = constraint
-        self.verbose = verbose
-
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
 
 
@@ -203,33 +136,17 @@ class KernelNPE(KernelReducer):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
-        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
-        reach this share of what all directions together reach, where a direction of eigenvalue :math:`\lambda` below 1
-        contributes :math:`1 - \lambda`.
     graph
-        As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. ``"supervised"`` is
-        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
-        place of :math:`(I - W)^\top (I - W)` in (1). The graph is built on X. With ``kernel="precomputed"``, where there is
-        no X, neighbours and weights are found by the kernel.
-    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
+        As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any other
+        graph takes the place of :math:`(I - W)^\top (I - W)` in (1). The graph is built on X. With ``kernel="precomputed"``,
+        where there is no X, neighbours and weights are found by the kernel.
+    ...
         As in :class:`KernelLPP`.
-    pca, center, scaling, ridge, normalize, standardize
-        As in :class:`KernelLPP`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
-    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
-        As in :class:`KernelLPP`.
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of (1), in ascending order.
-    rank_, n_pca_
-        As in :class:`KernelLPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`KernelLPP`.
+    ...
+        As in :class:`KernelLPP`, without ``trace_ratio_``.
 
     References
     ----------
@@ -250,58 +167,41 @@ class KernelNPE(KernelReducer):
         return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)
 
 
-class KernelLDA(Supervised, KernelReducer):
+class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
     r"""Kernel discriminant analysis: linear discriminant analysis among the features that a kernel stands for.
 
     .. math:: K L K \alpha = \lambda K^2 \alpha, \qquad L = I - W, \quad W_{ij} = 1/n_c \text{ within class } c      \tag{1}
 
     for the centred kernel matrix K [1]_ [2]_. It minimises the scatter within classes over the total scatter. With a linear
     kernel and no ridge it is linear discriminant analysis. A kernel of full rank, such as ``"rbf"``, separates any classes of
-    the fitted samples perfectly. The ridge is what makes the separation hold on new samples.
+    the fitted samples perfectly. The ridge is what makes the separation hold on new samples. :class:`KernelLPP` takes any graph.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default="auto"
-        As in :class:`LPP`. ``"auto"`` is the number of classes minus one, which is all that classes tell apart.
-    kernel
-        As in :class:`KernelLPP`.
+        As in :class:`LPP`. ``"auto"`` is all that classes tell apart.
     gamma
-        As in :class:`KernelLPP`. The share that ``"auto"`` takes is the number of directions that the variance is spread over,
-        divided by 50; at most 1, and at least 1 / √p for p columns that vary.
-    degree, coef0, kernel_params, landmarks, random_state
-        As in :class:`KernelLPP`.
-    pca
-        As in :class:`KernelLPP`. ``"auto"`` keeps all.
-    center
-        As in :class:`KernelLPP`.
+        As in :class:`KernelLPP`. The share follows from how many directions the variance is spread over.
     scaling
         As in :class:`KernelLPP`. ``"auto"`` is ``"unit"``.
     ridge
         As in :class:`KernelLPP`. ``"auto"`` is 0.03.
-    standardize
+    pca
+        As in :class:`KernelLPP`. ``"auto"`` keeps all.
+    ...
         As in :class:`KernelLPP`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
-    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
-        As in :class:`KernelLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         The share of the variance along each direction that is within classes, in ascending order.
-    rank_, n_pca_
-        As in :class:`KernelLPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`KernelLPP`.
-
-    See Also
-    --------
-    KernelLPP : Takes any graph; this is the class graph, ``graph="supervised"``.
+    ...
+        As in :class:`KernelLPP`, without ``trace_ratio_``.
 
     References
     ----------
     .. [1] S. Mika, G. Rätsch, J. Weston, B. Schölkopf and K.-R. Müller, "Fisher discriminant analysis with kernels", IEEE
-       Workshop on Neural Networks for Signal Processing, 1999. https://doi.org/10.1109/NNSP.1999.788121
+       NNSP, 1999. https://doi.org/10.1109/NNSP.1999.788121
     .. [2] G. Baudat and F. Anouar, "Generalized discriminant analysis using a kernel approach", Neural Computation 12, 2000.
        https://doi.org/10.1162/089976600300014980
 
@@ -313,40 +213,9 @@ class KernelLDA(Supervised, KernelReducer):
     (1797, 9)
     """
 
-    about = About("classes", "S_w", "S_w + S_b")
+    n_components: float | str | None = "auto"
 
-    def __init__(
-        self,
-        n_components: int | str | None = "auto",
-        *,
-        kernel: str | Callable[..., float] = "rbf",
-        gamma: float | str | None = "auto",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict | None = None,
-        landmarks: int | None = None,
-        random_state: int | RandomState | None = None,
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        scaling: str = "auto",
-        ridge: float | str = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.pca = pca
-        self.center = center
-        self.scaling = scaling
-        self.ridge = ridge
-        self.standardize = standardize
-        self.verbose = verbose
+    about = About("classes", "S_w", "S_w + S_b")
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return SameClass()
@@ -369,32 +238,22 @@ class KernelLFDA(Supervised, KernelReducer):
     graph
         As in :class:`LFDA`. The graph is built on X. With ``kernel="precomputed"``, where there is no X, distances are those
         that the kernel gives.
-    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca
+    gamma, scaling, ridge, pca
         As in :class:`KernelLDA`.
-    center : "auto", "mean" or False, default="auto"
-        As in :class:`KernelLPP`. ``"auto"`` is ``"mean"``.
-    scaling, ridge
-        As in :class:`KernelLDA`.
-    normalize, standardize
+    center
+        As in :class:`OLPP`.
+    ...
         As in :class:`KernelLPP`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
-    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
-        As in :class:`KernelLPP`.
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of (1), in ascending order.
-    rank_, n_pca_
-        As in :class:`KernelLPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`KernelLPP`.
+    ...
+        As in :class:`KernelLPP`, without ``trace_ratio_``.
 
     References
     ----------
-    .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", Journal of
-       Machine Learning Research 8, 2007. https://jmlr.org/papers/v8/sugiyama07b.html
+    .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", JMLR 8,
+       2007. https://jmlr.org/papers/v8/sugiyama07b.html
 
     Examples
     --------

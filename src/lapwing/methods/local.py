@@ -25,23 +25,20 @@ class LPCA(LinearReducer):
 
     Each sample and its nearest neighbours form a patch. L adds up the scatter of the patches, and samples that do not fit a
     patch weigh little in it [1]_. So a few stray samples do not turn the directions, as they turn those of PCA, and
-    neighbours may be found by any metric.
+    neighbours may be found by any metric. :class:`TangentialMaps` unfolds a curved surface by the same patches.
 
     Parameters
     ----------
     n_components
-        As in :class:`OLPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the scatter, the
-        trace of :math:`X^\top L X`. ``"auto"`` keeps one fewer than there are classes, and is for graphs of classes alone.
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the scatter, the
+        trace of :math:`X^\top L X`.
     graph
-        As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``. ``"supervised"`` is
-        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
-        place of L.
+        As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``. The Laplacian of any other
+        graph takes the place of L.
     pca
         As in :class:`LPP`. ``"auto"`` keeps all directions.
-    center, normalize, standardize
+    ...
         As in :class:`OLPP`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -50,20 +47,10 @@ class LPCA(LinearReducer):
     explained_ratio_ : ndarray of shape (n_components,)
         The share of the scatter, the trace of :math:`X^\top L X`, that each direction keeps. With ``pca``, it is a share of the
         scatter along the directions that ``pca`` keeps.
-    mean_, scale_
-        As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of :math:`-X^\top L X`, in ascending order.
-    rank_, n_pca_, n_connected_components_, graph_, settings_, solver_, certificate_
+    ...
         As in :class:`OLPP`.
-    n_features_in_, feature_names_in_
-        As in :class:`OLPP`.
-    n_samples_seen_, moments_
-        As in :class:`OLPP`.
-
-    See Also
-    --------
-    TangentialMaps : Unfolds a curved surface by the same patches.
 
     References
     ----------
@@ -83,9 +70,8 @@ class LPCA(LinearReducer):
     _rules: ClassVar[Rules] = Rules(energy=1.0)
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(
-            [term.scaled(-1.0) for term in build_terms("graph", graphs.graph, data, graphs.equal_say)], ORTHOGONAL
-        )  # (1)
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        return Problem([term.scaled(-1.0) for term in terms], ORTHOGONAL)  # (1)
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         found = super()._solve(F, data, problem, graphs, chosen)
@@ -137,7 +123,8 @@ class TangentialMaps(FreeReducer):
     .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top Y = I,\ Y^\top 1 = 0       \tag{1}
 
     with L the alignment of the tangent spaces of the patches (:class:`lapwing.graphs.TangentAlignment`). Weights by coding
-    length keep stray samples from turning these spaces [1]_. With uniform weights it is local tangent space alignment (LTSA).
+    length keep stray samples from turning these spaces [1]_. Local tangent space alignment (LTSA) has uniform weights and leaves
+    each sample out of its patch: ``TangentAlignment(12, weights="uniform", include_self=False)``.
     The coordinates are determined up to an affine map.
 
     Parameters
@@ -145,31 +132,20 @@ class TangentialMaps(FreeReducer):
     n_components : int, default=2
         The dimension of the surface, which is the number of coordinates. It must be less than the number of neighbours.
     graph
-        As in :class:`LPP`. None is ``TangentAlignment(12)``, and an integer K is ``TangentAlignment(K)``. ``"supervised"`` is
-        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None.
+        As in :class:`LPP`. None is ``TangentAlignment(12)``, and an integer K is ``TangentAlignment(K)``.
     extension : {"affine", "barycentric"}, default="affine"
-        How :meth:`transform` places a new sample among its nearest fitted samples. ``"affine"`` takes the affine map from their
-        tangent coordinates to their coordinates in the embedding. ``"barycentric"`` takes the weights that best reconstruct it
-        from them.
-    normalize
+        As in :class:`LaplacianEigenmaps`. The nearest samples are as many as those of the graph.
+    ...
         As in :class:`LaplacianEigenmaps`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
-    embedding_
-        As in :class:`LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalue of each coordinate, in ascending order. A surface in several pieces has 0 again for each further piece.
     n_connected_components_ : int
         How many pieces the surface falls into. The first coordinates of a surface in several pieces only tell them apart.
-    X_fit_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
+    ...
         As in :class:`LaplacianEigenmaps`.
-
-    See Also
-    --------
-    LPCA : The linear projection of the same patches.
 
     References
     ----------

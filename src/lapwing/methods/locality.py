@@ -1,4 +1,4 @@
-"""Methods that keep neighbours together."""
+"""Methods that keep neighbours together, or the shape of neighbourhoods."""
 
 from __future__ import annotations
 
@@ -8,12 +8,23 @@ from numpy.typing import ArrayLike
 
 from ..auto import GraphFacts, Rules
 from ..data import Data
-from ..graphs import KNN, Graph
+from ..graphs import KNN, Graph, Propagated, Reconstruction
+from ..operators import identity
 from ..problem import ORTHOGONAL, Problem
-from ..reducers import LinearReducer
+from ..reducers import WORDS, LinearReducer, MultilinearReducer, build_terms
 from .about import About
 
 NEIGHBORS = "L of a neighbour graph"
+
+
+def propagated() -> Graph:
+    """The graph that ``graph="propagate"`` stands for."""
+    from .kernel import KernelLPP
+
+    return Propagated(KernelLPP("auto", graph="supervised"))
+
+
+WORDS["propagate"] = propagated
 
 
 class LPP(LinearReducer):
@@ -39,18 +50,20 @@ class LPP(LinearReducer):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``). Asking
-        for more directions than there are raises an error.
+        How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``), and
+        ``"auto"``, for graphs of classes alone, one fewer than there are classes. Asking for more than there are raises an
+        error.
 
-        ``"auto"`` keeps one fewer than there are classes, and is for graphs of classes alone. A float between 0 and 1 is a
-        share of what all directions together reach.
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        Which samples attract each other and, with a negative sign, which repel each other. It may be a number of neighbours, a
-        word, a graph of :mod:`lapwing.graphs`, or a matrix W of weights, which stands for ``Precomputed(W)``.
+        A float between 0 and 1 keeps as many as it takes to reach this share of what all directions together reach, where a
+        direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`.
+    graph : None, int, "supervised", "semi", "propagate", graph or matrix, default=None
+        Which samples attract each other and, with a negative sign, repel each other. None is ``KNN(5)``, an integer k is
+        ``KNN(k)``, and a matrix W of weights is ``Precomputed(W)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
+        ``KNN(5) + SameClass()``, where labels may be unknown (-1). ``"propagate"`` is for few labels, which spread to all rows
+        first: ``Propagated(KernelLPP("auto", graph="supervised"))``. Other graphs are in :mod:`lapwing.graphs`.
 
-        None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
-        ``KNN(5) + SameClass()``, for labels of which some are unknown (-1). With more than 100,000 rows (2,000,000 of a
-        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows.
+        With more than 100,000 rows (2,000,000 of a tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a
+        sample of 20,000 rows.
     penalty : None, int, graph or matrix, default=None
         Which samples are kept apart: the Laplacian of this graph takes the place of D in (1). An integer k is ``Repulsion(k)``.
         None keeps D.
@@ -62,38 +75,43 @@ class LPP(LinearReducer):
             \quad\text{subject to}\quad V^\top V = I                                            \tag{2}
 
         or that over the Laplacian of ``penalty``. With either of them there is no ridge, and ``scaling`` is ``"unit"``.
-    pca : "auto", None, int or float, default="auto"
-        How many principal directions of X the method may use. A float in (0, 1] is the share of the variance to keep, an
-        integer is the number of directions, and None keeps all. The graph is built before the projection.
-
-        ``"auto"`` keeps all where there is a ridge, or where labels alone attract and classes are small; otherwise it keeps 90 %
-        of the variance, and at least 1.25 directions per component.
-    center : "auto", "mean", "degree" or False, default="auto"
-        What is subtracted from the samples. ``"mean"`` is their mean, and False subtracts nothing.
-
-        ``"degree"`` is the mean weighted by the degrees D of the graph, which keeps the constant embedding out of the answer.
-        ``"auto"`` is ``"degree"`` where the constraint has degrees, and ``"mean"`` elsewhere, where ``"degree"`` raises an error.
     scaling : {"auto", "unit", "constraint", "objective"}, default="auto"
         How long the directions are, which matters to distances. ``"unit"`` makes them unit vectors. ``"constraint"`` makes the
         constraint above hold. ``"objective"`` makes the objective, with the ridge beside it, 1 along each direction.
 
         ``"auto"`` chooses by how the variance is spread over directions.
     ridge : "auto" or float, default="auto"
-        How strongly directions of little variance are kept from winning by chance. This number, times the mean eigenvalue of
+        How strongly directions of little variance are kept from winning by chance: this number, times the mean eigenvalue of
         the constraint's matrix, is added to the diagonal of that matrix. 0 adds nothing.
 
         ``"auto"`` is above 0 where labels attract and nothing repels, and on large sparse X.
+    pca : "auto", None, int or float, default="auto"
+        How many principal directions of X the method may use. A float in (0, 1] is the share of the variance to keep, an
+        integer is the number of directions, and None keeps all. The graph is built before the projection.
+
+        ``"auto"`` keeps all where there is a ridge, or where labels alone attract and classes are small; otherwise it keeps 90
+        % of the variance, and at least 1.25 directions per component.
+    center : "auto", "mean", "degree" or False, default="auto"
+        What is subtracted from the samples. ``"mean"`` is their mean, and False subtracts nothing.
+
+        ``"degree"`` is the mean weighted by the degrees D of the graph, which keeps the constant embedding out of the answer.
+        ``"auto"`` is ``"degree"`` where the constraint has degrees, and ``"mean"`` elsewhere, where ``"degree"`` raises an
+        error.
     normalize : {"auto", None, "degree", "trace"}, default="auto"
-        How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
-        :class:`~lapwing.graphs.Pairs`, so that all have an equal say, ``"trace"`` scales the matrix of each graph to trace 1,
-        and None takes the weights as they are. ``"auto"`` is ``"degree"`` where two or more attract, and None otherwise.
+        How much each graph counts where ``graph=`` adds up several. ``"degree"`` gives all that attract, except
+        :class:`~lapwing.graphs.Pairs`, an equal say, ``"trace"`` scales the matrix of each graph to trace 1, and None takes the
+        weights as they are. ``"auto"`` is ``"degree"`` where two or more attract, and None otherwise.
     standardize : {"auto", True, False}, default="auto"
         Whether columns are divided by their standard deviations. ``"auto"`` does so, with a warning, where they seem to be in
-        different units: where the largest deviation is more than 10 times the median one.
+        different units, and without one where labels alone attract and most columns are mostly filled (docs/defaults).
+    preset : {"measured", "paper"}, default="measured"
+        What every ``"auto"`` stands for. ``"measured"`` is what does best on held-out data. ``"paper"`` is the printed equation:
+        all directions, no ridge, columns as they are, lengths by the constraint, graphs added up as written, and nothing
+        subtracted where the mean of X matters, as in (1). What is given beside it stays, and ``settings_`` says what was
+        decided.
     verbose : bool or None, default=None
-        Whether a line says how far the work has come and how long it will take, where rows are read from disk or a cluster.
-        None shows it on a terminal and in a notebook, once the work takes longer than two seconds. True always shows it, and
-        False never.
+        Whether a line says how far the work has come, where rows are read from disk or a cluster. None shows it on a terminal
+        and in a notebook, once the work takes longer than two seconds. True always shows it, and False never.
 
     Attributes
     ----------
@@ -107,15 +125,14 @@ class LPP(LinearReducer):
         ``components_ * scale_`` are the directions among the divided columns.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalue of each direction, in ascending order.
-
-        With ``constraint="trace-ratio"`` they are those of :math:`X^\top (L - \rho D) X` at the least ratio :math:`\rho`, and
-        add up to 0.
     trace_ratio_ : float
         The least ratio, :math:`\rho`, that the directions attain. Set only with ``constraint="trace-ratio"``.
+
+        The eigenvalues are then those of :math:`X^\top (L - \rho D) X`, and add up to 0.
     explained_ratio_ : ndarray of shape (n_components,) or None
-        The share of the variance of X that each direction adds to what the directions before it hold. The sum is the share
-        that :meth:`inverse_transform` can restore. Where there is a ``scale_``, it is the variance of the divided columns.
-        None where X is sparse and read in blocks.
+        The share of the variance of X (of the divided columns, where there is a ``scale_``) that each direction adds to what
+        those before it hold. The sum is the share that :meth:`inverse_transform` can restore. None where X is sparse and read
+        in blocks.
     rank_ : int or None
         How many directions the data and the constraint leave. None where finding it would need a dense matrix of n x n. A
         column ten million times smaller than another counts as constant, so scale such columns first.
@@ -130,8 +147,8 @@ class LPP(LinearReducer):
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate
-        How well the solution solves its problem, checked after the fit: the residual, the error of the constraint, and the
-        gap to the next eigenvalue (:class:`lapwing.Certificate`).
+        How well the solution solves its problem, checked after the fit: the residual, the error of the constraint, and the gap
+        to the next eigenvalue (:class:`lapwing.Certificate`).
     n_samples_seen_ : float
         How many samples :meth:`partial_fit` has seen, each counted by its weight. Set only by ``partial_fit``.
     moments_ : dict
@@ -141,17 +158,12 @@ class LPP(LinearReducer):
     feature_names_in_ : ndarray of shape (n_features,)
         The names of the features. Set only where X had names that are all strings, as a data frame has.
 
-    See Also
-    --------
-    OLPP : The same with orthogonal directions.
-    NPE : Keeps the shape of neighbourhoods.
-
     References
     ----------
-    .. [1] X. He and P. Niyogi, "Locality Preserving Projections", Advances in Neural Information Processing Systems 16,
-       2003; X. He's thesis of the same title, University of Chicago, 2005, chapter 2.
-    .. [2] X. He, S. Yan, Y. Hu, P. Niyogi and H.-J. Zhang, "Face recognition using Laplacianfaces", IEEE Trans. Pattern
-       Analysis and Machine Intelligence 27, 2005. https://doi.org/10.1109/TPAMI.2005.55
+    .. [1] X. He and P. Niyogi, "Locality Preserving Projections", NIPS 16, 2003; X. He's thesis of the same title, University
+       of Chicago, 2005, chapter 2.
+    .. [2] X. He, S. Yan, Y. Hu, P. Niyogi and H.-J. Zhang, "Face recognition using Laplacianfaces", IEEE TPAMI 27, 2005.
+       https://doi.org/10.1109/TPAMI.2005.55
     .. [3] T. T. Ngo, M. Bellalij and Y. Saad, "The trace ratio optimization problem", SIAM Review 54, 2012.
        https://doi.org/10.1137/120864799
 
@@ -169,37 +181,15 @@ class LPP(LinearReducer):
     (10, 64)
     """
 
+    penalty: Graph | int | ArrayLike | None = None
+    constraint: str = "matrix"
+    scaling: str = "auto"
+    ridge: float | str = "auto"
+
     about = About("neighbours", NEIGHBORS, "D", ("dense", "sparse"))
+    _rules: ClassVar[Rules] = Rules(paper={"center": False})
     _reads_links_alone: ClassVar[bool] = True
     default_graph: ClassVar[Any] = KNN
-
-    def __init__(
-        self,
-        n_components: float | str | None = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        penalty: Graph | int | ArrayLike | None = None,
-        constraint: str = "matrix",
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        scaling: str = "auto",
-        ridge: float | str = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.penalty = penalty
-        self.constraint = constraint
-        self.pca = pca
-        self.center = center
-        self.scaling = scaling
-        self.ridge = ridge
-        self.normalize = normalize
-        self.standardize = standardize
-        self.verbose = verbose
-
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
 
 
@@ -214,44 +204,30 @@ class OLPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
-        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
-        hold this share of the objective. The whole of it is the sum of all negative eigenvalues, the least value that (1) takes
-        for any number of directions. So something must repel: with ``graph=-Complete()`` it is the share of the variance, as in
-        PCA.
-    graph
-        As in :class:`LPP`.
+    n_components
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
+        negative eigenvalues, the least value that (1) takes for any number of directions. So something must repel: with
+        ``graph=-Complete()`` it is the share of the variance, as in PCA.
     pca
         As in :class:`LPP`. ``"auto"`` keeps 1.25 directions per component, and all of them where labels alone say what attracts
         and classes have fewer than ten samples on average. Directions of little variance have small eigenvalues whatever the
-        graph is, so ``pca`` matters much here. The first directions of a fit with more components are not those of a fit with
-        fewer, unless ``pca`` is given.
+        graph is, so ``pca`` matters much here. Unless it is given, a fit with more components finds other first directions.
     center : "auto", "mean" or False, default="auto"
         As in :class:`LPP`. ``"auto"`` is ``"mean"``.
-    normalize, standardize, verbose
+    ...
         As in :class:`LPP`.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The directions, orthonormal rows. Where there is a ``scale_``, the rows of ``components_ * scale_`` are.
-    mean_, scale_
-        As in :class:`LPP`.
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalue of each direction, in ascending order.
-    explained_ratio_, rank_, n_pca_
-        As in :class:`LPP`.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
-    n_samples_seen_, moments_
-        As in :class:`LPP`.
+    ...
+        As in :class:`LPP`, without ``trace_ratio_``.
 
     References
     ----------
     .. [1] E. Kokiopoulou and Y. Saad, "Orthogonal neighborhood preserving projections: a projection-based dimensionality
-       reduction technique", IEEE Trans. Pattern Analysis and Machine Intelligence 29, 2007.
-       https://doi.org/10.1109/TPAMI.2007.1131
+       reduction technique", IEEE TPAMI 29, 2007. https://doi.org/10.1109/TPAMI.2007.1131
     .. [2] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans", Pattern
        Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
 
@@ -273,3 +249,201 @@ class OLPP(LinearReducer):
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
+
+
+RECONSTRUCTION = "(I − W)ᵀ(I − W), W reconstructing each sample from its neighbours"
+
+
+class NPE(LinearReducer):
+    r"""Neighborhood Preserving Embedding: a linear map that keeps each sample where its neighbours place it.
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
+        \quad\text{subject to}\quad V^\top X^\top X V = I                              \tag{1}
+
+    where row i of W holds the weights that best reconstruct sample i from its neighbours [1]_. It is the linear form of locally
+    linear embedding (LLE).
+
+    Parameters
+    ----------
+    graph
+        As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any other
+        graph takes the place of :math:`(I - W)^\top (I - W)` in (1).
+    ...
+        As in :class:`LPP`.
+
+    Attributes
+    ----------
+    ...
+        As in :class:`LPP`, without ``trace_ratio_``.
+
+    References
+    ----------
+    .. [1] X. He, D. Cai, S. Yan and H.-J. Zhang, "Neighborhood preserving embedding", ICCV 2005.
+       https://doi.org/10.1109/ICCV.2005.167; linear LLE in chapter 3 of X. He's thesis.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import NPE
+    >>> NPE(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    scaling: str = "auto"
+    ridge: float | str = "auto"
+
+    about = About("neighbours", RECONSTRUCTION, "I", ("dense", "sparse"))
+    _rules: ClassVar[Rules] = Rules(paper={"center": False})
+    default_graph: ClassVar[Any] = Reconstruction
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)
+
+
+class ONPP(LinearReducer):
+    r"""Orthogonal Neighborhood Preserving Projections: :class:`NPE` with orthogonal directions.
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
+        \quad\text{subject to}\quad V^\top V = I                                      \tag{1}
+
+    where row i of W holds the weights that best reconstruct sample i from its neighbours [1]_. With neighbours of the same
+    class and repulsion it is ONPP-R [2]_:
+    ``ONPP(graph=Reconstruction(15, among="same_class") - 0.2 * Repulsion(15), normalize="trace")``.
+
+    Parameters
+    ----------
+    graph
+        As in :class:`NPE`.
+    ...
+        As in :class:`OLPP`.
+
+    Attributes
+    ----------
+    ...
+        As in :class:`OLPP`.
+
+    References
+    ----------
+    .. [1] E. Kokiopoulou and Y. Saad, "Orthogonal neighborhood preserving projections: a projection-based dimensionality
+       reduction technique", IEEE TPAMI 29, 2007. https://doi.org/10.1109/TPAMI.2007.1131
+    .. [2] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans", Pattern
+       Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import ONPP
+    >>> ONPP(10).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    about = About("neighbours", RECONSTRUCTION, "orthogonal", ("unlabelled",))
+    default_graph: ClassVar[Any] = Reconstruction
+    _orthogonal: ClassVar[bool] = True
+    _rules: ClassVar[Rules] = Rules(energy=0.0)  # fewer directions do better; with the fewest it is PCA
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), ORTHOGONAL)  # (1)
+
+
+class TSA(MultilinearReducer):
+    r"""Tensor Subspace Analysis: :class:`LPP` for images, which stay images.
+
+    Images that a graph links, such as neighbours, stay close, while their rows and columns are reduced separately. So few numbers
+    are learnt, which suits small samples, and each problem is only as large as a side of the image. An image :math:`X_i` of n1
+    x n2 pixels becomes :math:`U^\top X_i V`, of l1 x l2 numbers [1]_:
+
+    .. math::
+        \min_{U, V} \frac{\sum_{ij} W_{ij} \|U^\top X_i V - U^\top X_j V\|^2}{2 \sum_i D_{ii} \|U^\top X_i V\|^2}  \tag{1}
+
+    W holds the weights of the links, and D their row sums. U is the identity at first, then V, U, V, U and so on are found in
+    turn. While U is held, the columns v of V solve
+
+    .. math::
+        \Big(\sum_{ij} L_{ij} X_i^\top U U^\top X_j\Big) v
+        = \lambda \Big(\sum_i D_{ii} X_i^\top U U^\top X_i\Big) v                                      \tag{2}
+
+    for the smallest eigenvalues :math:`\lambda`, with the Laplacian L = D - W. While V is held, the columns of U solve the same
+    with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top` (equations 7.9 and 7.10 of [1]_).
+
+    Samples may have more than two sides, or modes. They then have one matrix per mode, found in the same way, the last mode
+    first. For n2 = 1 it is LPP about the plain mean.
+
+    Parameters
+    ----------
+    n_components : "auto", int, None or tuple of these, default="auto"
+        How many directions to keep in each mode, those of the smallest eigenvalues first: one value for all modes, or one per
+        mode, as in ``TSA((10, 8))``. None keeps all that there are (``rank_``), and ``"auto"`` keeps two, or all where there
+        are fewer. A number above the rank raises an error. The directions of a mode depend on how many the other modes keep.
+    graph
+        As in :class:`LPP`. The graph is built on the images as rows of pixels. None is ``KNN(5)``, and an integer k is
+        ``KNN(k)``. Equation 7.3 of X. He's thesis, for classes, is ``SameClass("heat")``.
+    penalty : None, int, graph or matrix, default=None
+        Which images are kept apart: the Laplacian of this graph takes the place of D in (1) and (2). An integer k is
+        ``Repulsion(k)``. None keeps D.
+    max_iter : int, default=3
+        How many times each matrix is found, at most. 3 is what the authors of the method take; there is no proof that more
+        rounds converge.
+    tol : float, default=1e-6
+        Stop when, in a round, no :math:`U U^\top` or :math:`V V^\top` changes by more than this share of its norm.
+    image_shape : tuple of int, default=None
+        The shape of an image where X holds the images as the rows of a 2-D array, as pipelines want it; one side may be -1. The
+        output is then 2-D as well. None takes X of shape (n_samples, n1, n2, ...).
+    flatten : bool, default=False
+        Whether :meth:`transform` gives rows of l1 * l2 numbers, for pipelines, in place of l1 x l2 arrays. With
+        ``image_shape`` it always does.
+    scaling : {"unit", "constraint"}, default="unit"
+        How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike that
+        of LPP it changes the answer, since U and V weigh each other's directions.
+    ...
+        As in :class:`LPP`.
+
+    Attributes
+    ----------
+    components_ : list of ndarray of shape (l_m, n_m)
+        The matrices :math:`U^\top, V^\top, \dots`, one per mode. Their sign is chosen so that, in each row, the entry of
+        largest absolute value (the first of several) is positive.
+    mean_ : ndarray of shape (n1, n2, ...)
+        The mean image, which :meth:`transform` subtracts.
+    eigenvalues_ : list of ndarray of shape (l_m,)
+        The eigenvalues of the last problem of each mode, in ascending order.
+    rank_ : tuple of int
+        How many directions the data and the constraint leave in each mode.
+    n_components_ : tuple of int
+        How many directions were kept in each mode.
+    n_iter_ : int
+        How many times each matrix was found.
+    certificate_ : list of Certificate
+        How well the last problem of each mode is solved (:class:`lapwing.Certificate`).
+    n_connected_components_ : int
+        How many pieces the graph that attracts falls into.
+    graph_, settings_
+        As in :class:`LPP`.
+    n_features_in_ : int
+        The number of pixels of an image.
+    feature_names_in_ : ndarray of shape (n_features,)
+        The names of the pixels. Set only with ``image_shape``, where X had names.
+
+    References
+    ----------
+    .. [1] X. He, D. Cai and P. Niyogi, "Tensor Subspace Analysis", NIPS 18, 2005; X. He, "Locality Preserving Projections",
+       PhD thesis, University of Chicago, 2005, chapter 7.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import TSA
+    >>> from lapwing.graphs import SameClass
+    >>> digits = load_digits()
+    >>> tsa = TSA((4, 3), graph=SameClass("heat")).fit(digits.images, digits.target)
+    >>> tsa.transform(digits.images).shape
+    (1797, 4, 3)
+    >>> TSA(4, image_shape=(8, 8)).fit_transform(digits.data).shape
+    (1797, 16)
+    """
+
+    about = About("neighbours", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
+    # Equation (2) has the matrices of every estimator that has none of its own: Reducer._problem.

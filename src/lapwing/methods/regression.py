@@ -1,31 +1,40 @@
-"""The method that finds the coordinates of a graph first, and then regresses them on the features."""
+"""Methods that find the coordinates of a graph first, and then regress them on the features: of documents, too."""
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_count, check_not_negative
-from ..auto import GraphFacts, Settings
-from ..data import Data
+from .._extras import verbosity
+from .._validation import caller_stacklevel, check_count, check_not_negative
+from ..auto import LARGE_RIDGE, GraphFacts, Rules, Settings
+from ..data import Data, validated
 from ..graphs import KNN, Graph
 from ..maps import Coordinates
 from ..operators import diagonal
-from ..problem import Problem
+from ..problem import Problem, laplacian_sum
 from ..reducers import Found, LinearReducer
+from ..solvers import Solution, single_blas_thread, solve
 from .about import About
-from .documents import graph_vectors, ridge_regression
 from .locality import NEIGHBORS
 
+# The value of ridge="auto" for documents, in units of the constraint's mean eigenvalue, from validation splits.
+RIDGE = 10.0
+TOLERANCE = 1e-12  # conjugate gradients stop at this share of the right-hand side
+MOST_STEPS = 2000  # or fail after so many steps
+EXPRESSED = 1e-5  # terms express the eigenvectors of the graph where a regression without a ridge misses them by less
+LEAST_RIDGE = 1e-9  # what stands for no ridge where the matrices are operators, of which no rank is known
 TIED = 1e-9  # eigenvalues of a graph, which are at most 2, count as equal where they differ by no more than this
 
 
-class SpectralRegression(LinearReducer):
+class SpectralRegression(LinearReducer, without=("pca", "center")):
     r"""Spectral regression: the coordinates that a graph gives, as functions of few features or of all.
 
     .. math::
@@ -33,55 +42,45 @@ class SpectralRegression(LinearReducer):
         \min_v \sum_i D_{ii} (v^\top x_i - y_i)^2 + \rho \|v\|^2 + 2 \mu \|v\|_1                            \tag{1}
 
     First the eigenvectors y of the graph are found, as in :class:`LaplacianEigenmaps`. Then each of them is regressed on the
-    centred features [1]_. No matrix of features is decomposed, and a lasso makes directions of few features [2]_. Without
-    penalties it is :class:`LPP` where the features can express y exactly, as where there are more of them than samples.
+    centred features [1]_, as :class:`LPI` does with documents. No matrix of features is decomposed, and a lasso makes
+    directions of few features [2]_. Without penalties it is :class:`LPP` where the features can express y exactly, as where
+    there are more of them than samples.
 
     Parameters
     ----------
-    n_components : int, default=2
-        How many directions to find.
+    n_components
+        As in :class:`LPI`.
     graph
-        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
-        ``"semi"`` adds ``SameClass()`` to the graph of None.
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``.
     ridge : float, default=0.01
         How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of the mean eigenvalue of
         :math:`X^\top D X`. It must be above 0.
     lasso : float, default=0.0
-        How few features the directions have, from 0 (all of them) to less than 1: :math:`\mu` of (1) for each y, as a share
-        of the smallest one that leaves no feature at all. Where eigenvalues are equal, as all those of ``graph="supervised"``
-        are, y is known only up to a rotation, and which features are left depends on the rotation that the solver has found.
-    normalize : {"auto", None, "degree", "trace"}, default="auto"
-        As in :class:`LPP`.
+        How few features the directions have, from 0 (all of them) to less than 1: :math:`\mu` of (1) for each y, as a share of
+        the smallest one that leaves no feature at all. Where eigenvalues are equal, as all those of ``graph="supervised"`` are,
+        y is known only up to a rotation, and which features are left depends on the rotation that the solver has found.
     standardize
         As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
-    verbose
+    ...
         As in :class:`LPP`.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The directions, v of (1), one per row. With a lasso, most entries are 0.
-    mean_, scale_, explained_ratio_
-        As in :class:`LPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the graph, in ascending order.
-    rank_ : None
-        Always None: no matrix of features is decomposed.
-    n_pca_ : None
-        Always None: there is no projection on principal directions.
-    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
-
-    See Also
-    --------
-    LPI : The same for documents, with a graph of cosines.
+    rank_, n_pca_ : None
+        Always None: no matrix of features is decomposed, or projected on principal directions.
+    ...
+        As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``.
 
     References
     ----------
-    .. [1] D. Cai, X. He and J. Han, "Spectral regression for efficient regularized subspace learning", International Conference
-       on Computer Vision, 2007. https://doi.org/10.1109/ICCV.2007.4408855
-    .. [2] D. Cai, X. He and J. Han, "Spectral regression: a unified approach for sparse subspace learning", International
-       Conference on Data Mining, 2007. https://doi.org/10.1109/ICDM.2007.89
+    .. [1] D. Cai, X. He and J. Han, "Spectral regression for efficient regularized subspace learning", ICCV, 2007.
+       https://doi.org/10.1109/ICCV.2007.4408855
+    .. [2] D. Cai, X. He and J. Han, "Spectral regression: a unified approach for sparse subspace learning", ICDM, 2007.
+       https://doi.org/10.1109/ICDM.2007.89
 
     Examples
     --------
@@ -93,32 +92,16 @@ class SpectralRegression(LinearReducer):
     True
     """
 
+    n_components: int = 2
+    ridge: float = 0.01
+    lasso: float = 0.0
+
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
     _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
     _takes_blocks: ClassVar[bool] = False
     _samples_rows: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        ridge: float = 0.01,
-        lasso: float = 0.0,
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.ridge = ridge
-        self.lasso = lasso
-        self.normalize = normalize
-        self.standardize = standardize
-        self.verbose = verbose
-
     # The graph has the matrices of every estimator that has none of its own: Reducer._problem.
 
     def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
@@ -190,3 +173,229 @@ def _turned(Y: np.ndarray, values: np.ndarray) -> np.ndarray:
             rest -= np.outer(rest @ axes[-1], axes[-1])
         Y[:, tied] = Y[:, tied] @ np.array(axes).T
     return Y
+
+
+class LPI(LinearReducer, without=("pca", "center", "standardize")):
+    r"""Locality Preserving Indexing: :class:`LPP` for documents.
+
+    Documents are rows of term counts or weights, such as tf-idf, scaled to unit length. A graph links each document to the
+    nearest ones by the cosine, which is the weight of the link [1]_, so that documents on the same subject come close. Two
+    problems are solved one after the other:
+
+    .. math::
+        L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
+
+    The first finds coordinates y, one per document: the eigenvectors of the smallest eigenvalues :math:`\lambda` of the graph,
+    with L its Laplacian and D its degrees. The second is a ridge regression, of strength :math:`\rho`, from the terms X, centred
+    by their mean weighted by D, to these coordinates. Its coefficients a are a direction, by which new documents are placed.
+
+    With ``ridge=0``, or ``preset="paper"``, it is the problem that the thesis prints (5.1), :class:`LPP` of these documents,
+
+    .. math:: X^\top L X a = \lambda X^\top D X a                                                     \tag{2}
+
+    For linearly independent documents (1) without a ridge is the same (Proposition 2 of the thesis), and never decomposes X.
+    A document without a term has no links and is placed at 0, with a warning.
+
+    With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks that do not
+    fit in memory, the directions are those of :class:`LPP` with its ridge, found from the documents that have links.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many directions to find.
+    graph
+        As in :class:`LPP`. None is ``KNN(15, metric="cosine", weights="dot")``, and an integer k is the same with k neighbours.
+    ridge : "auto" or float, default="auto"
+        How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of
+        :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`. 0 solves (2). ``"auto"`` is 10, chosen on held-out documents, and
+        0 with ``preset="paper"``.
+    scaling : {"auto", "unit", "constraint"}, default="auto"
+        How long the directions are: unit vectors, or as (1) gives them. ``"auto"`` is ``"unit"``.
+    normalize
+        As in :class:`LaplacianEigenmaps`.
+    ...
+        As in :class:`LPP`.
+
+    Attributes
+    ----------
+    scale_ : None
+        Always None: the columns of documents are taken as they are.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the graph, or those of (2) without a ridge, in ascending order.
+    ...
+        As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 5.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from lapwing import LPI
+    >>> texts = ["the lapwing calls", "a lapwing calls at dusk", "rain at dusk", "rain and wind", "wind in the reeds"]
+    >>> make_pipeline(TfidfVectorizer(), LPI(2, graph=2)).fit_transform(texts).shape
+    (5, 2)
+    """
+
+    n_components: int = 2
+    ridge: float | str = "auto"
+    scaling: str = "auto"
+
+    about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
+    _reads_links_alone: ClassVar[bool] = True
+    n_neighbors: ClassVar[int] = 15
+    _takes_tensors: ClassVar[bool] = False
+    _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
+    _takes_weights: ClassVar[bool] = False  # the regression reads documents one by one
+    _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE, unit_length=True)
+    _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "scaling": ("auto", "unit", "constraint")}
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        """``KNN(n_neighbors, metric="cosine", weights="dot")``."""
+        return KNN(n_neighbors, metric="cosine", weights="dot")
+
+    def _pose(self, data: Data, graphs: GraphFacts | None = None) -> Any:
+        """The problem of the documents that have a term, scaled to unit length."""
+        check_count("n_components", self.n_components)
+        empty = data.squares == 0
+        data = self._without_empty(data, empty) if empty.any() else data
+        if data.X.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to LPI: X must hold weights of terms, and the least is {data.X.min():.3g}; "
+                "use LPP for other features"
+            )
+        data.unit.given = data.given
+        return super()._pose(data.unit, graphs)
+
+    def _without_empty(self, data: Data, empty: np.ndarray) -> Data:
+        """The documents that have a term. An empty document has no direction, and so no neighbours."""
+        count, first = int(empty.sum()), int(np.argmax(empty))
+        if data.n - count < 2:
+            raise ValueError(
+                f"X has {data.n - count} documents with a term (n_features={data.d}), but 2 is the least; pass more"
+            )
+        graph = self._graphs(data).graph
+        if graph.indexes_rows:
+            raise ValueError(
+                f"X has {count} empty documents (the first is row {first}), and graph={graph!r} knows documents by their row, so "
+                "that they cannot be left out; remove them from both"
+            )
+        warnings.warn(
+            f"documents without a term: {count} (the first is row {first}); they are not linked, and placed at 0",
+            UserWarning,
+            stacklevel=caller_stacklevel(),
+        )
+        return data.some(~empty)
+
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
+        if graphs.is_sampled or (chosen.ridge == 0 and not data.is_large):
+            return super()._map(data, problem, graphs, chosen)
+        mean = data.mean(problem.degrees)
+        return Coordinates(data, mean, np.transpose, mean)
+
+    def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
+        # The eigenvectors of a graph of a few documents say nothing of the others. Without a ridge, the pencil (2) is solved,
+        # or the regression where that is large and the terms express the eigenvectors, so that both are equal.
+        if graphs.is_sampled or (chosen.ridge == 0 and not data.is_large):
+            return super()._solve(F, data, problem, graphs, chosen)
+        D, pulling = problem.degrees, all(term.coefficient > 0 for term in problem.minimise)
+        assert D is not None
+        graph = graph_vectors(problem, self.n_components, pulling)  # the first of (1)
+        trace = float(D.sum() * (1 - F.mean @ F.mean))  # rows have unit length
+        if trace <= 1e-12 * D.sum():
+            raise ValueError(
+                f"all documents are the same up to their length (n_features={data.d}), so there is nothing to tell apart"
+            )
+        ridge = RIDGE if isinstance(self.ridge, str) else float(self.ridge)
+        rho = ridge * trace / min(data.n, data.d)
+        try:
+            a = ridge_regression(F, D, graph.vectors, rho)  # the second of (1)
+        except ValueError:
+            if ridge:
+                raise
+            a = np.zeros((data.d, graph.values.size))
+        if (
+            ridge == 0
+            and np.abs(data.centred(F.mean) @ a - graph.vectors).max() > EXPRESSED * np.abs(graph.vectors).max()
+        ):
+            F = super()._map(data, problem, graphs, chosen)
+            found = super()._solve(F, data, problem, graphs, chosen._replace(ridge=LEAST_RIDGE))
+            return found._replace(chosen=chosen)
+        a = a / np.linalg.norm(a, axis=0) if self.scaling != "constraint" else a
+        return Found(F._replace(back=lambda _: a.T), (None, None), graph, chosen._replace(ridge=ridge))
+
+    def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
+        super()._store(data, F, problem, graphs, found)
+        if found.forms[0] is None:
+            self.rank_ = None  # of the regression it is not known
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The coordinates of documents, one column per component. An empty document is placed at 0.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The documents.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        with verbosity(self.verbose):
+            return validated(self, X, fitting=False, in_blocks=True).mapped(self._placed, len(self.components_))
+
+    def _placed(self, data: Data) -> np.ndarray:
+        placed = data.unit.project(self.mean_, self.components_)
+        placed[data.squares == 0] = 0.0
+        return placed
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def graph_vectors(problem: Problem, k: int, semidefinite: bool) -> Solution:
+    """The eigenvectors of the graph itself, without the constant."""
+    L = laplacian_sum(problem.minimise)
+    A = L.operator() if L.factors else L.tosparse()
+    return solve(A, problem.degrees, k, deflate=np.ones((L.n, 1)), semidefinite=semidefinite)
+
+
+def ridge_regression(F: Coordinates, D: np.ndarray, Y: np.ndarray, rho: float) -> np.ndarray:
+    """The a that solves (Zᵀ D Z + rho) a = Zᵀ D y, with Z centred, by conjugate gradients on the smaller side of X.
+
+    Threads share the columns of Y, each of which has steps of its own.
+    """
+    Z, roots = F.data.centred(F.mean), np.sqrt(D)[:, None]
+
+    def regressed(Y: np.ndarray) -> np.ndarray:
+        if Z.shape[0] > Z.shape[1]:
+            return conjugate_gradients(lambda V: Z.T @ (roots**2 * (Z @ V)) + rho * V, Z.T @ (roots**2 * Y))
+        # a = Zᵀ r u with (r Z Zᵀ r + rho) u = r y
+        return Z.T @ (roots * conjugate_gradients(lambda U: roots * (Z @ (Z.T @ (roots * U))) + rho * U, roots * Y))
+
+    groups = np.array_split(Y, min(effective_n_jobs(-1), Y.shape[1]), axis=1)
+    with single_blas_thread():
+        return np.hstack(Parallel(len(groups), prefer="threads")(delayed(regressed)(group) for group in groups))
+
+
+def conjugate_gradients(apply: Any, B: np.ndarray) -> np.ndarray:
+    """The solution of ``apply(V) = B``, all columns at once. A column that has converged stays as it is."""
+    tiny = np.finfo(np.float64).tiny
+    solution, residual, direction = np.zeros_like(B), B.copy(), B.copy()
+    squares = np.sum(B**2, axis=0)
+    target = TOLERANCE**2 * np.maximum(squares, tiny)
+    for _ in range(MOST_STEPS):
+        if (squares <= target).all():
+            return solution
+        image = apply(direction)
+        step = np.where(squares > target, squares / np.maximum(np.sum(direction * image, axis=0), tiny), 0.0)
+        solution += step * direction
+        residual -= step * image
+        before, squares = squares, np.sum(residual**2, axis=0)
+        direction = residual + squares / np.maximum(before, tiny) * direction
+    raise ValueError("the regression did not converge; use a larger ridge")

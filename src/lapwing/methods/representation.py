@@ -1,15 +1,14 @@
-"""Methods that represent X with few numbers, as PCA does, and follow a graph at the same time."""
+"""Methods that represent X with few numbers, as PCA does, and follow a graph or leave out a background."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
@@ -18,24 +17,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, row_blocks
 from .._validation import caller_stacklevel, check_count, check_not_negative, check_positive
-from ..auto import GraphFacts, Settings
+from ..auto import GraphFacts, Rules, Settings
 from ..data import FLOATS, Data, SparseData
-from ..graphs import KNN, Empty, Graph
+from ..graphs import KNN, Complete, Empty, Graph
 from ..maps import Free
-from ..operators import Structured, identity
-from ..problem import Problem, Term, laplacian_sum
-from ..reducers import FreeReducer, build_terms, takes_tensors
-from ..solvers import Solution, estimate_norm, fix_signs, largest_value, solve
+from ..operators import Structured, diagonal, identity
+from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
+from ..reducers import FreeReducer, LinearReducer, build_terms, takes_tensors
+from ..solvers import Solution, estimate_norm, fix_signs, inverse, largest_value, solve
 from .about import About
+from .discriminant import Supervised
 
-# The equation of a new row is near a pole where its factor is below this share of the median over the fitted rows.
-NEAR_POLE = 0.05
+NEAR_POLE = 0.05  # below this share of the fitted rows' median factor, the equation of a new row is near a pole
 FAR_AWAY = 10.0  # rows whose mean is this many times their spread are moved to the origin
-# The basis of a robust step leaves this many dimensions free, for directions to take where products give no new ones.
-ROOM = 30
+RHO = 1.02  # rho="auto" of the robust methods
+ROOM = 30  # dimensions that the basis of a robust step leaves free, to be taken where products give no new directions
 
 
-class _Representing(FreeReducer):
+class _Representing(FreeReducer, without=("extension", "normalize")):
     """Free maps that also represent X, as ``embedding_ @ components_ + mean_``."""
 
     n_neighbors: ClassVar[int] = 5
@@ -62,8 +61,9 @@ class _Representing(FreeReducer):
             raise ValueError(f"X has {X.shape[1]} columns, but there are {len(self.components_)} components")
         return X @ self.components_ + self.mean_
 
-    def _no_links(self, n: int) -> sparse.csr_array:
-        return sparse.csr_array((n, self.X_fit_.shape[0]))
+    def _extended(self, X: np.ndarray) -> np.ndarray:
+        W = self._links(X) if self.alpha_ else sparse.csr_array((X.shape[0], self.X_fit_.shape[0]))
+        return self._by_links(X, W)
 
 
 @dataclass(frozen=True)
@@ -93,25 +93,24 @@ class GLPCA(_Representing):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LaplacianEigenmaps`.
+    graph : None, int, graph or matrix, default=None
+        Which samples should have similar coordinates. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights
+        is ``Precomputed(W)``.
+
+        Where samples are corrupted, take ``KNN(5, weights="binary")``: with heat weights a sample far from all others has next
+        to no links, and so a component of its own, which keeps its corruption.
     beta : float, default=0.5
         How much the graph counts, from 0 (PCA) to 1 (the graph alone).
     alpha : float, default=None
         The weight of the graph in (1), which takes the place of ``beta``. None goes by ``beta``.
-    graph : None, int, graph or matrix, default=None
-        Which samples should have similar coordinates. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights
-        is ``Precomputed(W)``. Where samples are corrupted, take ``KNN(5, weights="binary")``: with heat weights a sample far
-        from all others has next to no links, and so a component of its own, which keeps its corruption.
-    verbose
-        As in :class:`LPP`.
+    ...
+        As in :class:`LaplacianEigenmaps`.
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, n_components)
-        Q, the coordinates of the fitted samples. Their sign is chosen so that, in each column, the entry of largest absolute
-        value is positive. ``fit_transform`` gives the same, except that equal rows of X, which a graph may tell apart, share
-        the mean of their coordinates there, as in ``transform``.
+    embedding_
+        As in :class:`LaplacianEigenmaps`. It is Q. ``fit_transform`` gives the same, except that equal rows of X, which a graph
+        may tell apart, share the mean of their coordinates there, as in ``transform``.
     components_ : ndarray of shape (n_components, n_features)
         U, transposed: what each coordinate adds to a sample.
     mean_ : ndarray of shape (n_features,)
@@ -126,7 +125,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    n_connected_components_, X_fit_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
+    ...
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -143,24 +142,12 @@ class GLPCA(_Representing):
     (1797, 64)
     """
 
+    beta: float = 0.5
+    alpha: float | None = None
+
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
 
     _takes_tensors: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        beta: float = 0.5,
-        alpha: float | None = None,
-        graph: Graph | int | str | ArrayLike | None = None,
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.beta = beta
-        self.alpha = alpha
-        self.graph = graph
-        self.verbose = verbose
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Representation:
         terms = build_terms("graph", graphs.graph, data)
@@ -168,10 +155,8 @@ class GLPCA(_Representing):
         beta, xi = graph_weight(self.beta, self.alpha, lam, L)
         own = [Term(beta / xi * t.coefficient, t.laplacian, t.degrees) for t in terms]
         ones = np.ones(data.n)
-        eye, misfit = (
-            Structured(data.n, diag=ones),
-            Structured(data.n, factors=((X, np.full(data.d, -1.0)),), diag=ones),
-        )
+        eye = Structured(data.n, diag=ones)
+        misfit = Structured(data.n, factors=((X, np.full(data.d, -1.0)),), diag=ones)
         A = own if beta == 1 else [*own, Term(1 - beta, misfit, eye)]
         return Representation(A, eye, X, L, (lam, xi), beta, graph_terms=own)  # (2)
 
@@ -207,11 +192,6 @@ class GLPCA(_Representing):
             X = data.rows_at(rows) - mean
             total, left = total + np.vdot(X, X), left + np.sum((X - Q[rows] @ U) ** 2)
         self.reconstruction_error_ = float(np.sqrt(left / total))
-
-    def _extended(self, X: np.ndarray) -> np.ndarray:
-        if self.beta_ == 0:
-            return self._by_links(X, self._no_links(X.shape[0]))
-        return self._by_links(X, self._links(X))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row of (2): ``((1 - b) + b d / xi - g) q = (1 - b) / lambda U'x + b / xi sum_j w_j q_j`` for eigenvalue g.
@@ -285,11 +265,21 @@ def _centred(data: Data, scale: float) -> Array:
 class _Robust(_Representing):
     """Minimises a sum of norms by augmented Lagrange multipliers. ``_weight`` says how much the graph counts."""
 
+    center: str = "auto"
+    rho: float | str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-6
+
     _takes_sparse: ClassVar[bool] = False  # errors are dense
-    _choices: ClassVar[dict[str, tuple]] = {"center": ("mean", "median")}
+    _choices: ClassVar[dict[str, tuple]] = {"center": ("auto", "mean", "median")}
+    _rules: ClassVar[Rules] = Rules(paper={"center": "mean", "rho": 1.2})
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         raise NotImplementedError
+
+    def _growth(self) -> float:
+        """``rho``, decided."""
+        return RHO if isinstance(self.rho, str) and self.rho == "auto" else check_positive("rho", self.rho)
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(self._terms(data, graphs), identity(data.n))
@@ -300,17 +290,18 @@ class _Robust(_Representing):
         k = self.n_components
         check_count("max_iter", self.max_iter)
         check_positive("tol", self.tol)
-        if check_positive("rho", self.rho) <= 1:
-            raise ValueError(f"rho={self.rho!r} must be above 1, such as 1.02")
+        rho = self._growth()
+        if rho <= 1:
+            raise ValueError(f"rho={self.rho!r} must be above 1, such as {RHO}")
         if k >= data.n:
             raise ValueError(f"n_components={k} is more than {data.n} samples leave, {data.n - 1}; use fewer")
         L = laplacian_sum(problem.minimise).tosparse()
         centre = data.mean() if self.center == "mean" else np.median(data.X, axis=0).astype(np.float64)
         X = data.X.astype(np.float64) - centre
         mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
-        state = _Multipliers(X, L, k, self._weight(X, L, mu), mu, centre, moves=self.center == "median")
+        state = _Multipliers(X, L, k, self._weight(X, L, mu), mu, centre, moves=self.center != "mean")
         while not state.violation <= self.tol and state.n_steps < self.max_iter:
-            state.step(state.mu * float(self.rho) if state.n_steps else mu)
+            state.step(state.mu * rho if state.n_steps else mu)
         if not state.violation <= self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, "
@@ -323,18 +314,15 @@ class _Robust(_Representing):
     def _store(  # type: ignore[override]
         self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: _Multipliers
     ) -> None:
-        super()._store(data, F, problem, graphs, found.solution)
+        # The steps stop before their eigenvectors are exact, so the certificate holds to the accuracy that they reached.
+        reached = max(float(self.tol), found.violation)
+        super()._store(data, F, problem, graphs, found.solution._replace(accuracy=reached))
+        self.settings_ |= {"center": "mean" if self.center == "mean" else "median", "rho": self._growth()}
         dtype, signs = data.X.dtype, np.sign(np.sum(found.Q * fix_signs(found.Q.T).T, axis=0))
         self.mean_, self.alpha_ = (found.centre + found.offset).astype(dtype), found.alpha
         self.components_, self.errors_ = (found.U * signs).T.astype(dtype), found.errors.astype(dtype)
         self.n_iter_, self.violation_, self.objective_ = found.n_steps, found.violation, found.objective
         self.reconstruction_error_ = found.reconstruction_error
-        # The steps stop before their eigenvectors are exact, so the certificate holds to the accuracy that they reached.
-        reached = max(self.certificate_.tolerance, float(self.tol), self.violation_)
-        self.certificate_ = replace(self.certificate_, tolerance=reached)
-
-    def _extended(self, X: np.ndarray) -> np.ndarray:
-        return self._by_links(X, self._links(X) if self.alpha_ else self._no_links(X.shape[0]))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""
@@ -365,33 +353,28 @@ class RobustGLPCA(_Robust):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LaplacianEigenmaps`.
+    graph
+        As in :class:`GLPCA`. The graph is built on X as given, with its corruption.
     beta : float, default=0.5
         How much the graph counts, from 0 to below 1. It is converted once, to the alpha with which the first step is
         ``GLPCA(beta)``.
-    alpha
-        As in :class:`GLPCA`.
-    graph
-        As in :class:`GLPCA`. The graph is built on X as given, with its corruption.
-    center : {"mean", "median"}, default="median"
+    center : {"auto", "mean", "median"}, default="auto"
         What is subtracted from the samples. The mean of X follows corruption to one side. ``"median"`` begins with the median
         of each feature and fits the centre with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), so that corruption
-        does not move it.
-    rho : float, default=1.02
+        does not move it. ``"auto"`` is ``"median"``, and with ``preset="paper"`` ``"mean"``.
+    rho : "auto" or float, default="auto"
         The factor by which the penalty of the multipliers grows per step. A larger one is faster and stops above the optimum:
-        from about 1.1 on the answer is close to PCA.
+        from about 1.1 on the answer is close to PCA. ``"auto"`` is 1.02, and with ``preset="paper"`` 1.2, of the paper's 1.1 to
+        1.5.
     max_iter : int, default=1000
         How many steps are taken at most. A warning says where they were not enough.
     tol : float, default=1e-6
         Stop when the errors and the residuals of the representation differ by this share of X.
-    verbose
-        As in :class:`LPP`.
+    ...
+        As in :class:`GLPCA`.
 
     Attributes
     ----------
-    embedding_, components_
-        As in :class:`GLPCA`.
     mean_ : ndarray of shape (n_features,)
         The centre, which is subtracted from the samples; with ``center="median"``, the fitted one.
     alpha_ : float
@@ -404,16 +387,12 @@ class RobustGLPCA(_Robust):
         How much errors and residuals differ at the end, as a share of X.
     n_iter_ : int
         How many steps were taken.
-    reconstruction_error_
-        As in :class:`GLPCA`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the matrix of the last step, in ascending order.
-    n_connected_components_, X_fit_, graph_, settings_, solver_
-        As in :class:`GLPCA`.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
-    n_features_in_, feature_names_in_
-        As in :class:`GLPCA`.
+    ...
+        As in :class:`GLPCA`, without ``beta_`` and ``scales_``.
 
     References
     ----------
@@ -432,30 +411,10 @@ class RobustGLPCA(_Robust):
     True
     """
 
-    about = About("representation", "GLPCA's, with norms in the place of squares", "I")
+    beta: float = 0.5
+    alpha: float | None = None
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        beta: float = 0.5,
-        alpha: float | None = None,
-        graph: Graph | int | str | ArrayLike | None = None,
-        center: str = "median",
-        rho: float = 1.02,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.beta = beta
-        self.alpha = alpha
-        self.graph = graph
-        self.center = center
-        self.rho = rho
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
+    about = About("representation", "GLPCA's, with norms in the place of squares", "I")
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         """The alpha of (1) for which the first step is GLPCA(beta)."""
@@ -556,7 +515,7 @@ class _Multipliers:
         return float(np.linalg.norm(self.residual) / np.linalg.norm(self.X - self.offset))
 
 
-class L21PCA(_Robust):
+class L21PCA(_Robust, without=("graph",)):
     r"""PCA that grossly corrupted samples do not turn: :class:`RobustGLPCA` without a graph.
 
     .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| \quad\text{subject to}\quad Q^\top Q = I                 \tag{1}
@@ -565,24 +524,18 @@ class L21PCA(_Robust):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LaplacianEigenmaps`.
-    center, rho, max_iter, tol
+    ...
         As in :class:`RobustGLPCA`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
-    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_
-        As in :class:`RobustGLPCA`.
     alpha_ : float
         Always 0: there is no graph.
     graph_ : Graph
         Always ``Empty()``: there is no graph.
     n_connected_components_ : int
         The number of samples, none of which is linked to another.
-    X_fit_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
+    ...
         As in :class:`RobustGLPCA`.
 
     References
@@ -599,23 +552,6 @@ class L21PCA(_Robust):
 
     about = About("representation", "PCA's, with norms in the place of squares", "I")
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        center: str = "median",
-        rho: float = 1.02,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.center = center
-        self.rho = rho
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph without links."""
         return Empty()
@@ -625,3 +561,244 @@ class L21PCA(_Robust):
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         return 0.0
+
+
+class _Variance(LinearReducer):
+    """Base of methods that maximise a variance. Directions of little variance do no harm, so none are left out."""
+
+    _orthogonal: ClassVar[bool] = True
+    _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0)
+    _takes_tensors: ClassVar[bool] = False
+    _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
+    _takes_blocks: ClassVar[bool] = False
+    _samples_rows: ClassVar[bool] = False
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return KNN(n_neighbors, weights="binary")
+
+    def _whole_terms(self, data: Data, graphs: GraphFacts) -> list[Term]:
+        """The terms of the graph, which must be built on all rows and must not repel."""
+        graph = graphs.graph
+        if graphs.is_sampled or graphs.repels or not (graph.is_laplacian and graph.is_semidefinite):
+            raise ValueError(
+                f"graph={graph!r} repels, has no Laplacian, or searches for a sample of the rows, and "
+                f"{type(self).__name__} needs the whole of a graph that attracts; leave the part that repels, Similarity, or "
+                "queries, out"
+            )
+        return self._terms(data, graphs)
+
+
+class GraphPCA(_Variance):
+    r"""Principal components of data that are smoothed over a graph, such as spots of a tissue that resemble their neighbours.
+
+    .. math::
+        \min_{Z, V} \|X - Z V^\top\|^2 + \lambda \operatorname{tr}(Z^\top L Z)
+        \quad\text{subject to}\quad V^\top V = I                                                     \tag{1}
+
+    for centred X and the Laplacian L of a graph [1]_. Given V, the best coordinates are :math:`Z = (I + \lambda L)^{-1} X V`:
+
+    .. math::
+        \max_V \operatorname{tr}(V^\top X^\top (I + \lambda L)^{-1} X V) \quad\text{subject to}\quad V^\top V = I      \tag{2}
+
+    The inverse is never formed: its products come from the sparse factors of :math:`I + \lambda L`. :class:`GLPCA` gives each
+    sample coordinates of its own.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
+        eigenvalues of (2).
+    graph : None, int, graph or matrix, default=None
+        Which samples are neighbours, and should be alike. None is ``KNN(5, weights="binary")`` on X, and an integer k is the
+        same with k neighbours. Where samples have places, such as spots in a tissue, give a graph of the places: a matrix W of
+        weights, or a graph that is built on other columns.
+    alpha : float, default=1.0
+        How much alike the coordinates of linked samples become, :math:`\lambda` of (1). 0 is PCA.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions.
+    ...
+        As in :class:`OLPP`.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the matrix of (2) with a negative sign, in ascending order.
+    ...
+        As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``.
+
+    References
+    ----------
+    .. [1] J. Yang, L. Wang, L. Liu and X. Zheng, "GraphPCA: a fast and interpretable dimension reduction algorithm for spatial
+       transcriptomics data", Genome Biology 25, 2024. https://doi.org/10.1186/s13059-024-03429-x
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import GraphPCA
+    >>> X = load_digits().data
+    >>> model = GraphPCA(10, graph=7).fit(X)
+    >>> model.transform(X).shape, model.smoothed(X).shape
+    ((1797, 10), (1797, 10))
+    """
+
+    alpha: float = 1.0
+
+    about = About("representation", "−(I + αL)⁻¹: PCA of data smoothed over a graph", "orthogonal")
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        terms = self._whole_terms(data, graphs)
+        smoothing = identity(data.n) + laplacian_sum(terms) * check_not_negative("alpha", self.alpha)
+        R = Structured(data.n, rest=inverse(smoothing.tosparse()))
+        return Problem([Term(-1.0, R, identity(data.n))], ORTHOGONAL, graph_terms=terms)  # (2)
+
+    def smoothed(self, X: Any, y: Any = None) -> np.ndarray:
+        """The coordinates Z of (1): those of :meth:`transform`, smoothed over the graph of these samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Those of ``fit``, or others, which get a graph of their own.
+        y : array-like of shape (n_samples,), default=None
+            Labels, where the graph uses them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        Z = self.transform(X)
+        (term,) = self.problem(X, y).minimise
+        return (term.laplacian @ Z).astype(Z.dtype)
+
+
+class MULTISPATI(_Variance):
+    r"""Spatial principal components: directions of much variance along which neighbours are alike.
+
+    .. math::
+        \max_V \frac1n \operatorname{tr}\left(V^\top X^\top \tfrac12 (W + W^\top) X V\right)
+        \quad\text{subject to}\quad V^\top V = I                                                     \tag{1}
+
+    for centred X and the weights W of a graph, whose rows are scaled to add up to 1 [1]_. Along each direction, the variance
+    times the spatial autocorrelation (Moran's I) is maximised: the mean product of a sample and its neighbours. The last
+    directions, of the largest eigenvalues, are those along which neighbours differ most.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
+        positive eigenvalues of (1).
+    graph, pca
+        As in :class:`GraphPCA`.
+    ...
+        As in :class:`OLPP`.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the matrix of (1) with a negative sign, in ascending order.
+    ...
+        As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``.
+
+    References
+    ----------
+    .. [1] S. Dray, S. Saïd and F. Débias, "Spatial ordination of vegetation data using a generalization of Wartenberg's
+       multivariate spatial correlation", Journal of Vegetation Science 19, 2008. https://doi.org/10.3170/2007-8-18312
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import MULTISPATI
+    >>> MULTISPATI(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    about = About(
+        "representation", "−(W + Wᵀ)/2n, rows of W adding up to 1: variance that neighbours share", "orthogonal"
+    )
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        terms = self._whole_terms(data, graphs)
+        degrees = degree_sum(terms)
+        d = degrees.diagonal()
+        W = (degrees - laplacian_sum(terms)).tosparse()
+        W = sparse.diags_array(np.divide(1.0, d, out=np.zeros(data.n), where=d > 0)) @ W
+        A = Structured(data.n, sparse=sparse.csr_array(-(W + W.T) / (2 * data.n)))
+        return Problem([Term(1.0, A, degrees)], ORTHOGONAL, graph_terms=terms)  # (1)
+
+
+class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
+    r"""Contrastive principal components: what varies in the samples of interest, and not in a background.
+
+    .. math:: \max_V \operatorname{tr}(V^\top (C - \alpha C_b) V) \quad\text{subject to}\quad V^\top V = I           \tag{1}
+
+    with the covariances C of the samples of interest and :math:`C_b` of the background, each about its own mean [1]_. The
+    background, such as healthy patients, shows the variation that is not of interest, such as age.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
+        positive eigenvalues of :math:`C - \alpha C_b`.
+    alpha : float, default=1.0
+        How much the background counts. 0 is PCA of the samples of interest; the larger alpha is, the less the directions vary
+        in the background.
+    background : label, default=None
+        The label in y of the background samples; all other known labels are of interest. None is the first label in sorted
+        order, such as 0 of 0 and 1, or False.
+    pca
+        As in :class:`GraphPCA`.
+    ...
+        As in :class:`OLPP`.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of :math:`\alpha C_b - C`, in ascending order. A negative one belongs to a direction along which the
+        samples of interest vary more than :math:`\alpha` times as much as the background does.
+    ...
+        As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``.
+
+    References
+    ----------
+    .. [1] A. Abid, M. J. Zhang, V. K. Bagaria and J. Zou, "Exploring patterns enriched in a dataset with contrastive principal
+       component analysis", Nature Communications 9, 2018. https://doi.org/10.1038/s41467-018-04608-8
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import ContrastivePCA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> ContrastivePCA(2, alpha=2.0).fit(X, y > 0).transform(X).shape  # zeros are the background
+    (1797, 2)
+    """
+
+    alpha: float = 1.0
+    background: Hashable | None = None
+
+    about = About("representation", "α C_b − C: variance that is not in a background", "orthogonal")
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return Complete(among="labelled")
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        alpha, classes = check_not_negative("alpha", self.alpha), data.classes
+        code = 0 if self.background is None else self._code(data)
+        members = [(classes >= 0) & (classes != code), classes == code]
+        interest, background = (_covariance(part.astype(np.float64)) for part in members)
+        return Problem([interest.scaled(-1.0), background.scaled(alpha)], ORTHOGONAL)  # (1)
+
+    def _code(self, data: Data) -> int:
+        """The number of the class of ``background``."""
+        y, classes, background = np.asarray(data.y).ravel(), data.classes, self.background
+        names = [y[np.argmax(classes == code)] for code in range(classes.max() + 1)]
+        is_label = np.ndim(background) == 0 and not sparse.issparse(background)  # type: ignore[arg-type]
+        for code, name in enumerate(names):
+            if is_label and bool(name == background):
+                return code
+        raise ValueError(f"background={background!r} is no label in y, which has {', '.join(map(str, names[:9]))}")
+
+
+def _covariance(members: np.ndarray) -> Term:
+    """The covariance of some rows about their mean: the scatter of their complete graph, divided by their number."""
+    n = members.sum()
+    scatter = Structured(members.size, factors=((members[:, None], np.array([-1 / n**2])),), diag=members / n)
+    return Term(1.0, scatter, diagonal(members / n))

@@ -34,14 +34,12 @@ class LaplacianScore(FeatureSelector):
     Parameters
     ----------
     n_features_to_select : int or None, default=None
-        How many features to keep, those of the smallest scores; of features with equal scores the first ones. None keeps half
-        of them, and at least one. Constant features are never kept, and asking for more than there are others raises an
-        error.
+        How many features to keep, the best ones; of features with equal scores the first ones. None keeps half of them, and at
+        least one. Constant features are never kept, and asking for more than there are others raises an error.
     graph
-        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
-        ``"semi"`` is ``KNN(5) + SameClass()``. With more than 100,000 rows (2,000,000 of a tensor on a GPU), None, k and
-        ``"semi"`` search for the neighbours of a sample of 20,000 rows. The thesis [2]_ has neighbours and weights by the cosine,
-        ``KNN(5, metric="cosine", weights="cosine")``, which suit data without negative entries only. Where graphs repel, L is
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``; with more than 100,000 rows (2,000,000 of a
+        tensor on a GPU) they search for the neighbours of a sample of 20,000. The thesis [2]_ takes
+        ``KNN(5, metric="cosine", weights="cosine")``, which suits data without negative entries only. Where graphs repel, L is
         the signed sum, and D has the degrees of those that attract. Distances depend on the scale of the features, and scores
         do not: standardise features of different units first.
     constraint : {"degree", "identity"}, default="degree"
@@ -54,31 +52,24 @@ class LaplacianScore(FeatureSelector):
         for n samples.
     normalize
         As in :class:`LaplacianEigenmaps`.
-    verbose
+    preset, verbose
         As in :class:`LPP`.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The score of each feature, by (1) or (2): between 0 and 2 where nothing repels, and infinite for a constant feature.
+        The score of each feature, by (1) or (2): between 0 and 2 where nothing repels, and infinite for a constant feature. The
+        smallest are the best.
     support_ : ndarray of shape (n_features,)
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
         How many features were selected.
-    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_, n_samples_seen_, moments_
         As in :class:`LPP`.
-    n_samples_seen_, moments_
-        As in :class:`LPP`.
-
-    See Also
-    --------
-    FisherScore : By classes.
-    LPP : Combines features instead.
 
     References
     ----------
-    .. [1] X. He, D. Cai and P. Niyogi, "Laplacian Score for feature selection", Advances in Neural Information Processing
-       Systems 18, 2005.
+    .. [1] X. He, D. Cai and P. Niyogi, "Laplacian Score for feature selection", NIPS 18, 2005.
     .. [2] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 6.
 
     Examples
@@ -94,23 +85,13 @@ class LaplacianScore(FeatureSelector):
     (150, 2)
     """
 
+    graph: Graph | int | str | ArrayLike | None = None
+    constraint: str = "degree"
+    normalize: str | None = "auto"
+
     about = About("features", NEIGHBORS, "D")
     _reads_links_alone: ClassVar[bool] = True
     default_graph: ClassVar[Any] = KNN
-
-    def __init__(
-        self,
-        n_features_to_select: int | None = None,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        constraint: str = "degree",
-        normalize: str | None = "auto",
-        verbose: bool | None = None,
-    ):
-        super().__init__(n_features_to_select, verbose=verbose)
-        self.graph = graph
-        self.constraint = constraint
-        self.normalize = normalize
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         terms = self._terms(data, graphs)
@@ -138,27 +119,16 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_features_to_select : int or None, default=None
-        How many features to keep, those of the largest scores; of features with equal scores the first ones. None keeps half of
-        them, and at least one. Constant features are never kept, and asking for more than there are others raises an error.
-    verbose
-        As in :class:`LPP`.
+    ...
+        As in :class:`LaplacianScore`.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The score (1) of each feature, on the samples of known label. It is infinite for a feature that is constant in every
-        class, and 0 for one that is constant.
-    support_, n_features_to_select_
+        The score (1) of each feature, on the samples of known label; the largest are the best. It is infinite for a feature
+        that is constant in every class, and 0 for one that is constant.
+    ...
         As in :class:`LaplacianScore`.
-    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_
-        As in :class:`LaplacianScore`.
-    n_samples_seen_, moments_
-        As in :class:`LaplacianScore`.
-
-    See Also
-    --------
-    LaplacianScore : Without labels, by neighbours.
 
     References
     ----------

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_count, check_not_negative
 from ..auto import GraphFacts
 from ..data import Data
-from ..graphs import KNN, Graph
+from ..graphs import KNN
 from ..maps import Free
 from ..operators import diagonal, identity, laplacian
 from ..problem import Problem, Term, degree_sum, laplacian_sum
@@ -34,27 +33,27 @@ class LaplacianEigenmaps(FreeReducer):
     n_components : int, default=2
         How many coordinates each sample gets.
     graph
-        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
-        ``"semi"`` adds ``SameClass()`` to the graph of None.
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``.
     constraint : {"degree", "identity"}, default="degree"
         What B of (1) is: the degrees of the graph, which gives samples with many links a larger say, or the identity.
     extension : {"nystrom", "barycentric", "affine"}, default="nystrom"
-        How :meth:`transform` places a new sample. ``"nystrom"`` links it to the fitted samples by the graph, and places it
-        where its own row of the eigenproblem holds. ``"barycentric"`` takes the weights that best reconstruct it from its
-        nearest fitted samples. ``"affine"`` takes the affine map from the tangent coordinates of these samples to their
-        coordinates in the embedding.
+        How :meth:`transform` places a new sample. ``"barycentric"`` takes the weights that best reconstruct it from its nearest
+        fitted samples. ``"affine"`` takes the affine map from the tangent coordinates of these samples to their coordinates in
+        the embedding.
+
+        ``"nystrom"`` links it to the fitted samples by the graph, and places it where its own row of the eigenproblem holds.
     normalize : {"auto", None, "degree"}, default="auto"
         How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
-        :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples. ``"auto"`` does so where ``graph=``
-        adds two or more graphs that attract. None takes the weights as they are.
-    verbose
+        :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples. None takes the weights as they are.
+        ``"auto"`` is ``"degree"`` where two or more attract, and None otherwise.
+    ...
         As in :class:`LPP`.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates of the fitted samples. Their sign is chosen so that, in each column, the entry of largest absolute
-        value is positive.
+        The coordinates of the fitted samples. Their sign is chosen so that, in each column, the entry of largest absolute value
+        is positive.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalue of each coordinate, in ascending order.
     n_connected_components_ : int
@@ -65,11 +64,6 @@ class LaplacianEigenmaps(FreeReducer):
         The graph that was used, with the values that it took from the data, such as the heat width, written out.
     settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
-
-    See Also
-    --------
-    LPP : The linear map of the same problem.
-    KernelLPP : The kernel map.
 
     References
     ----------
@@ -84,6 +78,9 @@ class LaplacianEigenmaps(FreeReducer):
     (1797, 10)
     """
 
+    constraint: str = "degree"
+    extension: str = "nystrom"
+
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
     n_neighbors: ClassVar[int] = 5
@@ -91,23 +88,6 @@ class LaplacianEigenmaps(FreeReducer):
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
     _crowded: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        constraint: str = "degree",
-        extension: str = "nystrom",
-        normalize: str | None = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.constraint = constraint
-        self.extension = extension
-        self.normalize = normalize
-        self.verbose = verbose
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
@@ -143,7 +123,7 @@ class LaplacianEigenmaps(FreeReducer):
         return means / np.where(share > 1e-6, share, 1.0)
 
 
-class DiffusionMaps(LaplacianEigenmaps):
+class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
     r"""Diffusion maps: coordinates whose distances are those of a random walk, whatever the density of the samples.
 
     .. math::
@@ -161,31 +141,23 @@ class DiffusionMaps(LaplacianEigenmaps):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LaplacianEigenmaps`.
     graph
-        As in :class:`LPP`. None is ``KNN(15)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
-        ``"semi"`` adds ``SameClass()`` to the graph of None.
+        As in :class:`LPP`. None is ``KNN(15)``, and an integer k is ``KNN(k)``.
     alpha : float, default=1.0
         How much of the density of the samples is divided out. With 1 the coordinates tend to eigenfunctions of the geometry
-        alone (the Laplace-Beltrami operator), with 0.5 to those of a Fokker-Planck diffusion, and with 0 to those of the
-        graph.
+        alone (the Laplace-Beltrami operator), with 0.5 to those of a Fokker-Planck diffusion, and with 0 to those of the graph.
     n_steps : int, default=1
         How many steps the random walk takes, t. The more steps, the less differences on a small scale count.
-    extension, normalize
+    ...
         As in :class:`LaplacianEigenmaps`.
-    verbose
-        As in :class:`LPP`.
 
     Attributes
     ----------
-    embedding_
-        As in :class:`LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         :math:`1 - \lambda` of each coordinate, in ascending order.
     density_ : ndarray of shape (n_samples,)
         The density q of (1) at each fitted sample.
-    n_connected_components_, X_fit_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
+    ...
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -201,28 +173,12 @@ class DiffusionMaps(LaplacianEigenmaps):
     (1797, 10)
     """
 
+    alpha: float = 1.0
+    n_steps: int = 1
+
     about = About("neighbours", "L of a neighbour graph, the density divided out", "its D, links to oneself included")
     n_neighbors: ClassVar[int] = 15
     constraint = "degree"
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        alpha: float = 1.0,
-        n_steps: int = 1,
-        extension: str = "nystrom",
-        normalize: str | None = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.alpha = alpha
-        self.n_steps = n_steps
-        self.extension = extension
-        self.normalize = normalize
-        self.verbose = verbose
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         alpha = check_not_negative("alpha", self.alpha)

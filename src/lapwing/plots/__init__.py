@@ -7,11 +7,9 @@ Each picture is a display: ``SomeDisplay.from_estimator(...)`` computes what is 
 
 from .._public import public
 from ._axes import COLORS, MARKERS
-from ._comparison import ComparisonDisplay, compare
-from ._components import ComponentsDisplay, components
 from ._embedding import EmbeddingDisplay, scatter
-from ._loadings import LoadingsDisplay, loadings
-from ._spectrum import SpectrumDisplay, spectrum
+from ._features import ComponentsDisplay, LoadingsDisplay, components, loadings
+from ._lines import ComparisonDisplay, SpectrumDisplay, compare, spectrum
 
 __all__ = [
     "COLORS",

@@ -1,13 +1,15 @@
-"""Where to draw, and in which colours."""
+"""Where to draw, in which colours, and the bars of features that two displays share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from .._extras import require
-from ..inspection import steps
+from .._validation import check_count
 
 # The colour-blind can tell these colours apart (Okabe and Ito, and two of Tol's). Where a colour repeats, the marker differs.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999", "#882255", "#BBCC33")
@@ -19,25 +21,31 @@ def style(number: int) -> dict[str, Any]:
     return {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number // len(COLORS) % len(MARKERS)]}
 
 
-def new_figure(width: float, height: float) -> Any:
-    return require("matplotlib.pyplot", "plots").figure(figsize=(width, height), layout="constrained")
-
-
 def axes_or_new(ax: Any, width: float = 6.0, height: float = 4.2, **options: Any) -> Any:
-    return new_figure(width, height).add_subplot(**options) if ax is None else ax
+    return _new_figure(width, height).add_subplot(**options) if ax is None else ax
 
 
-def last_step(estimator: Any) -> Any:
-    return (steps(estimator) or [estimator])[-1]
+def grid_of_axes(count: int, n_columns: int, size: tuple[float, float], figure: Any, above: float = 0.0) -> Any:
+    """A figure and so many axes in it, ``n_columns`` side by side; a new figure has room for axes of this size."""
+    columns = min(check_count("n_columns", n_columns), count)
+    rows = ceil(count / columns)
+    figure = _new_figure(size[0] * columns, size[1] * rows + above) if figure is None else figure
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in axes[count:]:
+        ax.remove()
+    return figure, list(axes[:count])
 
 
-def explained(estimator: Any) -> tuple[str, np.ndarray] | None:
-    """How much each dimension matters, as an estimator reports it, and what that number is called.
+def bars(ax: Any, weights: np.ndarray, features: Sequence[str], title: str) -> None:
+    """Weights of features, the first on top, in two colours for the two signs."""
+    places = np.arange(len(weights))
+    ax.barh(places, weights, color=[COLORS[int(weight < 0)] for weight in weights])
+    ax.set_yticks(places, labels=features, fontsize="x-small")
+    ax.invert_yaxis()
+    ax.tick_params(axis="x", labelsize="x-small")
+    ax.axvline(0, color="0.5", linewidth=0.8)
+    ax.set_title(title, fontsize="small")
 
-    A pipeline is judged by its last step.
-    """
-    last = last_step(estimator)
-    for name in ("eigenvalues_", "explained_variance_ratio_"):
-        if hasattr(last, name):
-            return name, np.ravel(getattr(last, name))
-    return None
+
+def _new_figure(width: float, height: float) -> Any:
+    return require("matplotlib.pyplot", "plots").figure(figsize=(width, height), layout="constrained")

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ._axes import axes_or_new, last_step, style
+from ..inspection import steps
+from ._axes import axes_or_new, style
 
 UNKNOWN = "0.75"  # grey, for samples without a label
 MANY_CLASSES = 20  # a legend cannot tell more classes apart
@@ -34,22 +35,18 @@ class EmbeddingDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
+    ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn.
-    figure_ : matplotlib Figure
-        The figure of these axes.
     artists_ : list
         What was drawn: one collection or histogram per class, those of unknown class first, or one for all samples.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LPP
+    >>> from sklearn.datasets import load_iris
     >>> from lapwing.plots import EmbeddingDisplay
-    >>> X, y = load_digits(return_X_y=True)
-    >>> display = EmbeddingDisplay.from_estimator(LPP(5).fit(X), X, y)
-    >>> len(display.artists_)
-    10
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(EmbeddingDisplay.from_embedding(X[:, :2], y).artists_)
+    3
     """
 
     def __init__(self, embedding: ArrayLike, labels: ArrayLike | None = None, *, names: Sequence[str] | None = None):
@@ -68,70 +65,22 @@ class EmbeddingDisplay:
         ax: Any = None,
         **options: Any,
     ) -> EmbeddingDisplay:
-        """Draw what a fitted estimator makes of X.
-
-        Parameters
-        ----------
-        estimator : fitted transformer
-            The axes are named after it, or after the last step of a pipeline.
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples, before they are transformed.
-        y : array-like of shape (n_samples,) or None, default=None
-            What the samples are coloured by.
-        dimensions : tuple of two or three int, default=(0, 1)
-            Which columns of the embedding are drawn.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None is a new figure. Three dimensions need axes with ``projection="3d"``.
-        **options
-            Further parameters of ``ax.scatter``. Its ``c`` or ``color`` is drawn in place of the labels.
-
-        Returns
-        -------
-        EmbeddingDisplay
-        """
+        """Draw what a fitted estimator makes of X. The parameters are those of :func:`scatter`."""
         Z = np.asarray(estimator.transform(X))
         chosen = _checked(dimensions, Z.shape[1])
-        names = [f"{type(last_step(estimator)).__name__} {d + 1}" for d in chosen]
+        last = (steps(estimator) or [estimator])[-1]
+        names = [f"{type(last).__name__} {d + 1}" for d in chosen]
         return cls(Z[:, chosen], y, names=names).plot(ax=ax, **options)
 
     @classmethod
     def from_embedding(
         cls, embedding: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None, **options: Any
     ) -> EmbeddingDisplay:
-        """Draw coordinates that are there already.
-
-        Parameters
-        ----------
-        embedding : array-like of shape (n_samples, 1), (n_samples, 2) or (n_samples, 3)
-            The coordinates of the samples.
-        y : array-like of shape (n_samples,) or None, default=None
-            What the samples are coloured by.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None is a new figure. Three dimensions need axes with ``projection="3d"``.
-        **options
-            Further parameters of ``ax.scatter``, or of ``ax.hist`` for one dimension. The ``c`` or ``color`` of points is
-            drawn in place of the labels.
-
-        Returns
-        -------
-        EmbeddingDisplay
-        """
+        """Draw coordinates that are there already, as :func:`scatter` does."""
         return cls(embedding, y).plot(ax=ax, **options)
 
     def plot(self, *, ax: Any = None, **options: Any) -> EmbeddingDisplay:
-        """Draw the samples.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None is a new figure.
-        **options
-            Further parameters of ``ax.scatter``.
-
-        Returns
-        -------
-        EmbeddingDisplay
-        """
+        """Draw the samples on ``ax``, by default in a new figure, with further parameters of ``ax.scatter`` or ``ax.hist``."""
         Z = check_array(self.embedding)
         if Z.shape[1] > 3:
             raise ValueError(f"embedding has {Z.shape[1]} columns; choose up to three of them")
@@ -141,43 +90,40 @@ class EmbeddingDisplay:
             )
         ax = axes_or_new(ax, projection="3d" if Z.shape[1] == 3 else None)
         if Z.shape[1] == 1:
-            self.artists_ = self._histograms(ax, Z[:, 0], {"alpha": 0.6, **options})
+            ax.set_ylabel("samples")
+            options = {"alpha": 0.6, "bins": np.histogram_bin_edges(Z, "auto"), **options}
         else:
-            self.artists_ = self._scattered(ax, Z, {"s": 14, "alpha": 0.8, "linewidths": 0, **options})
+            options = {"s": 14, "alpha": 0.8, "linewidths": 0, **options}
+        self.artists_ = self._drawn(ax, Z, options)
         for axis, name in zip("xyz", self.names or (), strict=False):
             getattr(ax, f"set_{axis}label")(name)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _scattered(self, ax: Any, Z: np.ndarray, options: dict[str, Any]) -> list[Any]:
-        if {"c", "color"} & options.keys():
-            return [ax.scatter(*Z.T, **options)]
-        if self.labels is None:
-            return [ax.scatter(*Z.T, color=style(0)["color"], **options)]
+    def _drawn(self, ax: Any, Z: np.ndarray, options: dict[str, Any]) -> list[Any]:
+        """One artist per class, those of unknown class first; one for all where there are no classes, or too many."""
+
+        def draw(rows: Any, color: str, marker: str | None = None, **look: Any) -> Any:
+            if Z.shape[1] == 1:
+                return ax.hist(Z[rows, 0], **{"color": color, **look, **options})[2]
+            tone = {} if {"c", "color"} & options.keys() else {"color": color}
+            return ax.scatter(*Z[rows].T, **{**tone, "marker": marker, **look, **options})
+
+        is_coloured = Z.shape[1] > 1 and bool({"c", "color"} & options.keys())
+        if self.labels is None or is_coloured:
+            return [draw(slice(None), style(0)["color"])]
         known, labels, classes = self._classes(Z)
-        drawn = [] if known.all() else [ax.scatter(*Z[~known].T, color=UNKNOWN, label="unknown", **options)]
-        Z = Z[known]
+        if classes is None and Z.shape[1] == 1:
+            return [draw(slice(None), style(0)["color"])]
+        drawn = [] if known.all() else [draw(~known, UNKNOWN, label="unknown")]
         if classes is None:
             numbers = labels if labels.dtype.kind in "iufb" else np.unique(labels, return_inverse=True)[1]
-            drawn.append(ax.scatter(*Z.T, **{"c": numbers, "cmap": "viridis", **options}))
+            drawn.append(ax.scatter(*Z[known].T, **{"c": numbers, "cmap": "viridis", **options}))
             ax.figure.colorbar(drawn[-1], ax=ax)
             return drawn
-        drawn += [ax.scatter(*Z[labels == c].T, label=str(c), **{**style(i), **options}) for i, c in enumerate(classes)]
+        places = np.flatnonzero(known)
+        drawn += [draw(places[labels == c], **style(i), label=str(c)) for i, c in enumerate(classes)]
         ax.legend(fontsize="small", markerscale=1.5, ncols=1 + classes.size // 11)
-        return drawn
-
-    def _histograms(self, ax: Any, z: np.ndarray, options: dict[str, Any]) -> list[Any]:
-        """One histogram per class, with the same bins; one of all samples where there are no classes, or too many."""
-        options = {"bins": np.histogram_bin_edges(z, "auto"), **options}
-        ax.set_ylabel("samples")
-        known, labels, classes = (~np.isnan(z), z, None) if self.labels is None else self._classes(z)
-        if classes is None:
-            return [ax.hist(z, **{"color": style(0)["color"], **options})[2]]
-        drawn = [] if known.all() else [ax.hist(z[~known], **{"color": UNKNOWN, "label": "unknown", **options})[2]]
-        for i, one in enumerate(classes):
-            own = {"color": style(i)["color"], "label": str(one), **options}
-            drawn.append(ax.hist(z[known][labels == one], **own)[2])
-        ax.legend(fontsize="small", ncols=1 + classes.size // 11)
         return drawn
 
     def _classes(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -220,7 +166,9 @@ def scatter(estimator: Any, X: Any = None, y: ArrayLike | None = None, **options
     y : array-like of shape (n_samples,) or None, default=None
         What the samples are coloured by.
     **options
-        ``dimensions``, the columns of the embedding to draw, ``ax``, where to draw, and further parameters of ``ax.scatter``.
+        ``dimensions``, the two or three columns of the embedding to draw, of an estimator the first two by default; ``ax``,
+        the axes to draw on, by default new ones (three dimensions need ``projection="3d"``); and further parameters of
+        ``ax.scatter``, or of ``ax.hist`` for one dimension. Their ``c`` or ``color`` takes the place of the labels.
 
     Returns
     -------

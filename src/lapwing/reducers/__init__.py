@@ -2,6 +2,7 @@
 
 from .._public import public
 from ..auto import Rules
+from .base import WORDS as WORDS
 from .base import Reducer, build_terms, resolve_graph, takes_tensors
 from .feature import FeatureSelector
 from .free import FreeReducer

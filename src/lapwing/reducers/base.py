@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from importlib import import_module
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 from scipy import sparse
@@ -25,19 +27,21 @@ from ..data import Data, total, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
-from ..solvers import CertificateWarning, RankError
+from ..solvers import RankError
 from ..summary import ClassSums, Summary
 from .in_blocks import in_blocks
-from .spelling import OwnSpelling
+from .parameters import store_parameters
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
-# are as those of the whole graph (docs/scaling.md).
+# are as those of the whole graph (docs/measured-large.md).
 MANY_ROWS, SAMPLED_ROWS = 100_000, 20_000
-NAMES = ("supervised", "semi")  # graphs that a user may give by name
+NAMES = ("supervised", "semi", "propagate")  # graphs that a user may give by name
+WORDS: dict[str, Callable[[], Graph]] = {"supervised": SameClass}  # what they stand for; a method adds the last one
 FOR_AUTHORS = ("about", "default_graph", "default_penalty", "n_neighbors")  # of methods, which ``dir`` does not list
 
 
-class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
+@dataclass_transform(eq_default=False)
+class Reducer(Documented, TransformerMixin, BaseEstimator):
     """Base of all estimators, with the only ``fit`` of the library.
 
     A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
@@ -47,9 +51,9 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
     subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
 
     It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or name a class
-    of graphs, as in ``default_graph = KNN``. It may also write ``default_penalty``, ``__init__`` where its parameters differ
-    from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_store``, which adds attributes to
-    the map's own.
+    of graphs, as in ``default_graph = KNN``. A line such as ``alpha: float = 1.0`` declares a parameter, beside those of its
+    map; ``class Mine(LinearReducer, without=("graph",))`` has all but some. It may also write ``default_penalty``, ``_rules``,
+    its own numbers behind ``"auto"`` (``Rules``), and ``_store``, which adds attributes to the map's own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
 
@@ -64,6 +68,7 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
     """
 
     verbose: bool | None = None  #: Whether progress is shown, where a method of your own has no such parameter.
+    preset: str = "measured"  #: What "auto" stands for, where a method of your own has no such parameter.
     n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
     default_penalty: ClassVar[Any] = Repulsion  #: The graph that ``penalty=7`` stands for.
     _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
@@ -72,9 +77,7 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
     _orthogonal: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
-    _takes_sums: ClassVar[bool] = (
-        False  # whether sums over the rows of each class are enough, where graphs are of classes
-    )
+    _takes_sums: ClassVar[bool] = False  # whether sums over the rows of each class are enough for graphs of classes
     _reads_links_alone: ClassVar[bool] = False  # whether rows without links matter only through their mean
     _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
     _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
@@ -86,6 +89,10 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
 
     def __init__(self) -> None:
         """A map has parameters, and stores them."""
+
+    def __init_subclass__(cls, without: tuple[str, ...] = (), **options: Any):
+        store_parameters(cls, without)
+        super().__init_subclass__(**options)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in FOR_AUTHORS]
@@ -124,8 +131,9 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
                     f"{self!r} takes NumPy arrays, and X is an array of {type(X).__module__.partition('.')[0]}; "
                     f"{self._why_not_on_devices} Pass X.cpu().numpy() or the like"
                 )
-            data = self._data(X, y, in_blocks=self._takes_blocks, **weights)
-            return self._fit(data if data.is_ready else in_blocks(self, data))
+            with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+                data = self._data(X, y, in_blocks=self._takes_blocks, **weights)
+                return self._fit(data if data.is_ready else in_blocks(self, data))
         except BaseException:
             self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
             raise
@@ -134,7 +142,7 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
 
     def _fit(self, data: Data, graphs: auto.GraphFacts | None = None) -> Any:
         """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""
-        data, scale, graphs, chosen, problem = self._posed(data, graphs)  # A and B
+        data, graphs, chosen, scale, problem = self._pose(data, graphs)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
         normalize = "degree" if graphs.equal_say else "trace" if getattr(self, "normalize", None) == "trace" else None
@@ -147,15 +155,6 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
         self.settings_ = {name: self.settings_[name] for name in vars(self) if name in self.settings_}
-        proof = getattr(self, "certificate_", [])
-        for certificate in proof if isinstance(proof, list) else [proof]:
-            if not max(certificate.residual, certificate.constraint_error) <= certificate.tolerance:
-                warnings.warn(
-                    f"{type(self).__name__} solved its problem less well than to {certificate.tolerance:.1g} ({certificate}); "
-                    "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one",
-                    CertificateWarning,
-                    stacklevel=caller_stacklevel(),
-                )
         self.n_features_in_ = data.n_columns
         if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
             validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
@@ -163,43 +162,46 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(data.given.feature_names, dtype=object)
         return data.to_caller(self)
 
-    def _posed(
+    def _pose(
         self, data: Data, graphs: auto.GraphFacts | None = None
-    ) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
-        """The problem, and what was decided on the way to it."""
+    ) -> tuple[Data, auto.GraphFacts, auto.Settings, np.ndarray | None, Problem]:
+        """The rows as they are linked, what was decided about them, what columns were divided by, and the problem."""
         graphs = graphs or self._graphs(data)
         summable = data.class_sums is not None and self._takes_sums and not data.is_wide
         if summable and not graphs.requests and not rows_counted(graphs):
-            data = self._summed(data, graphs)
+            data = self._sum_classes(data, graphs)
         data = self._without(data, graphs) if graphs.beside else data
-        chosen = auto.settings(self, graphs, data)
+        chosen = auto.settings(self, graphs, data)  # n_components=, pca= and ridge=
         scale = auto.units(self, graphs, chosen, data)
         data = data if scale is None else data.divided(scale)
-        if data.with_neighbors is not None:
-            data = data.with_neighbors(graphs.requests)
-        return data, scale, graphs, chosen, self._problem(data, graphs)
+        data = data if data.with_neighbors is None else data.with_neighbors(graphs.requests)
+        return data, graphs, chosen, scale, self._problem(data, graphs)
 
     def _graphs(self, data: Data) -> auto.GraphFacts:
         """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
         many = self._samples_rows and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
-        if graph is given:
-            try:
+        drawn = [r.queries for r in graph.requests() if r.is_sampled(n)] if many and VERBOSE.get() else []
+        if drawn and graph is not given and sys.stderr is not None:
+            sys.stderr.write(f"{graph!r}: the neighbours of {drawn[0]:,} of {n:,} rows are searched\n")
+        try:
+            if graph is given:
                 graph = sized(clone(graph), getattr(self, "n_components", None)).fitted(data)
-            except RecursionError as error:
-                raise ValueError(
-                    "graph= has too many graphs inside one another; add up fewer of them, or the matrices of their weights"
-                ) from error
+            elif isinstance(given, str):
+                graph = graph.fitted(data)
+        except RecursionError as error:
+            raise ValueError(
+                "graph= has too many graphs inside one another; add up fewer of them, or the matrices of their weights"
+            ) from error
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
         return auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
 
-    def _summed(self, data: Data, graphs: auto.GraphFacts) -> Summary:
+    def _sum_classes(self, data: Data, graphs: auto.GraphFacts) -> Summary:
         """One row per class, for graphs that tell no rows of a class apart."""
-        labelled = any(graph.reads_labels for graph in (graphs.graph, graphs.penalty) if graph is not None)
-        means, classes, counts, scatter = data.class_sums(labelled)
-        summary = Summary(means, classes, counts, scatter, data.dtype)
+        means, classes, counts, scatter, shares = data.class_sums(graphs.reads_labels)
+        summary = Summary(means, classes, counts, scatter, data.dtype, shares)
         summary.given, summary.device = data.given, data.device
         return summary
 
@@ -213,11 +215,10 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
 
         It is exact. It is there only where all graphs are of classes alone (``SameClass()``, ``OtherClass()``,
         ``Complete()``). No row is kept, only the number, the mean and the scatter of the rows of each class, as ``moments_``.
-        Batches may be of any size, classes may appear at any time, and a model that was saved goes on where it was.
-        :meth:`fit` forgets all of it.
+        Batches may be of any size, and classes may appear at any time. :meth:`fit` forgets all of it.
 
-        Where the rows so far are not enough, for example because they are of one class or fewer than ``n_components``, a
-        warning says so, and the model cannot transform until more rows come.
+        Where the rows so far are not enough, for example because they are of one class, a warning says so, and the model cannot
+        transform until more rows come.
 
         Parameters
         ----------
@@ -238,23 +239,23 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
             )
         so_far = getattr(self, "moments_", None)
         data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
-        graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
-        given = [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]
-        labelled = any(graph.reads_labels for graph in given)
-        by_class = labelled and any(leaf.weighs_classes for graph in given for _, leaf in graph.signed())
+        with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+            graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
+        by_class = graphs.reads_labels and any(leaf.weighs_classes for leaf in graphs.leaves)
         sums = ClassSums(data.d, by_class, data.dtype) if so_far is None else ClassSums.restored(so_far)
         if by_class and not sums.by_class:
             raise ValueError(
                 "the graph was changed to one that weighs classes, and so far the scatter of all classes together was kept; "
                 "use clone(estimator), and partial_fit from the first batch on"
             )
-        sums = sums.add(data.X, label_array(data.y, data.n) if labelled else None, data.weights)
+        sums = sums.add(data.X, label_array(data.y, data.n) if graphs.reads_labels else None, data.weights)
         try:
-            if labelled and np.count_nonzero(sums.counts[:-1]) < 2:
+            if graphs.reads_labels and np.count_nonzero(sums.counts[:-1]) < 2:
                 raise RankError("y has one class only so far (-1 is none: it marks unknown labels)")
-            summary = sums.summary(labelled)
+            summary = sums.summary(graphs.reads_labels)
             summary.given = data.given
-            self._fit(summary, graphs)
+            with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+                self._fit(summary, graphs)
         except RankError as error:
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
@@ -285,8 +286,9 @@ class Reducer(Documented, OwnSpelling, TransformerMixin, BaseEstimator):
             ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
             ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
         """
-        data = self._data(X, y, in_blocks=self._takes_blocks)
-        return self._posed(data if data.is_ready else in_blocks(self, data))[-1]
+        with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+            data = self._data(X, y, in_blocks=self._takes_blocks)
+            return self._pose(data if data.is_ready else in_blocks(self, data))[-1]
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.
@@ -373,41 +375,34 @@ def takes_tensors(method: Callable) -> Callable:
 
 def rows_counted(graphs: auto.GraphFacts) -> list[Graph]:
     """The graphs that tell rows of a class apart, so that sums over classes are not enough for them."""
-    signed = [*graphs.graph.signed(), *(() if graphs.penalty is None else graphs.penalty.signed())]
-    return [
-        leaf for _, leaf in signed if leaf.reads_features or leaf.reads_targets or leaf.indexes_rows or leaf.requests()
-    ]
+    return [g for g in graphs.leaves if g.reads_features or g.reads_targets or g.indexes_rows or g.requests()]
 
 
 def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: bool = False) -> Graph:
     """The graph that the user means by None, a size, a name, a graph or a matrix. With ``many`` rows a default is sampled."""
     if isinstance(graph, Graph):
         return graph
-    if graph is None:
+    if name == "graph" and isinstance(graph, str) and graph in WORDS:
+        return WORDS[graph]()
+    semi = name == "graph" and isinstance(graph, str) and graph == "semi"
+    if graph is None or semi:
         found = default() if size is None else default(size)
-        return _sampled(found) if many else found
-    if isinstance(graph, Integral) and not isinstance(graph, bool):
+    elif isinstance(graph, Integral) and not isinstance(graph, bool):
         found = default(check_count(name, graph))
-        return _sampled(found) if many else found
-    if isinstance(graph, str) and graph in NAMES and name == "graph":
-        if graph == "supervised":
-            return SameClass()
-        near = default(size)
-        near = KNN(size or 5) if near.reads_labels else near
-        return (_sampled(near) if many else near) + SameClass()
-    if sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
+    elif sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
         return Precomputed(graph)
-    given = repr(graph)
-    given = given if len(given) < 100 else given[:97] + "..."
-    raise ValueError(
-        f'{name}={given} must be None, a number of neighbours, "supervised", "semi", a lapwing graph, or a matrix of weights'
-    )
-
-
-def _sampled(graph: Graph) -> Graph:
-    """The graph, with searches for a sample of the rows."""
-    places = [name for name in graph.get_params() if name == "queries" or name.endswith("__queries")]
-    return graph.set_params(**dict.fromkeys(places, SAMPLED_ROWS))
+    else:
+        given = repr(graph) if len(repr(graph)) < 100 else repr(graph)[:97] + "..."
+        raise ValueError(
+            f'{name}={given} must be None, a number of neighbours, "supervised", "semi", "propagate", a lapwing graph, or a '
+            "matrix of weights"
+        )
+    if semi and found.reads_labels:
+        found = KNN(size or 5)
+    if many:
+        places = [place for place in found.get_params() if place == "queries" or place.endswith("__queries")]
+        found.set_params(**dict.fromkeys(places, SAMPLED_ROWS))
+    return found + SameClass() if semi else found
 
 
 def sized(graph: Graph, n_components: Any) -> Graph:
@@ -428,9 +423,7 @@ def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) ->
     terms: list[Term] = []
     for coefficient, leaf in graph.signed():
         own = leaf.terms(data)
-        if equal_say and coefficient > 0 and not leaf.counts_pairs:
-            degree = sum(term.coefficient * total(data, term.degrees.diagonal()) for term in own)
-            coefficient *= data.size / degree if degree > 0 else 1.0
+        coefficient = equal_coefficient(coefficient, leaf, own, data) if equal_say else coefficient
         terms += own if coefficient == 1 else [term.scaled(coefficient) for term in own]
     empty = [not term.laplacian.links_samples(data.weights) for term in terms]
     pulling = [term.coefficient > 0 for term in terms]
@@ -449,3 +442,11 @@ def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) ->
     # rounding.
     nothing = Structured(terms[0].laplacian.n)
     return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]
+
+
+def equal_coefficient(coefficient: float, leaf: Graph, terms: list[Term], data: Data) -> float:
+    """The coefficient with which a graph that attracts has a total degree of n."""
+    if coefficient < 0 or leaf.counts_pairs:
+        return coefficient
+    degree = sum(term.coefficient * total(data, term.degrees.diagonal()) for term in terms)
+    return coefficient * (data.size / degree if degree > 0 else 1.0)

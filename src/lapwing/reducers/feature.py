@@ -30,7 +30,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     Parameters
     ----------
-    n_features_to_select, verbose
+    ...
         As in :class:`lapwing.LaplacianScore`.
 
     Examples
@@ -55,6 +55,10 @@ class FeatureSelector(SelectorMixin, Reducer):
     array([1, 3])
     """
 
+    n_features_to_select: int | None = None
+    preset: str = "measured"
+    verbose: bool | None = None
+
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
     _takes_tensors: ClassVar[bool] = True
@@ -63,10 +67,6 @@ class FeatureSelector(SelectorMixin, Reducer):
     _takes_blocks: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
-
-    def __init__(self, n_features_to_select: int | None = None, *, verbose: bool | None = None):
-        self.n_features_to_select = n_features_to_select
-        self.verbose = verbose
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Data:
         if self.n_features_to_select is not None:
@@ -77,26 +77,20 @@ class FeatureSelector(SelectorMixin, Reducer):
         self, F: Data, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
     ) -> tuple[np.ndarray, np.ndarray, int]:
         scores, varying = self._scores(data, problem)
-        return scores, varying, self._count(varying)
-
-    def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-        raise NotImplementedError
-
-    def _count(self, varying: np.ndarray) -> int:
-        """``n_features_to_select`` as a number."""
-        most = int(varying.sum())
+        k, most = self.n_features_to_select, int(varying.sum())
         if most == 0:
             raise RankError(
                 "X is constant: no feature varies, or so little that rounding hides it, so there is none to select"
             )
-        if self.n_features_to_select is None:
-            return min(max(1, varying.size // 2), most)
-        if self.n_features_to_select > most:
+        if k is not None and k > most:
             raise RankError(
-                f"n_features_to_select={self.n_features_to_select} is more than the {most} of {varying.size} features that vary; "
-                f"constant ones are never selected: use n_features_to_select={most} or less"
+                f"n_features_to_select={k} is more than the {most} of {varying.size} features that vary; constant ones are never "
+                f"selected: use n_features_to_select={most} or less"
             )
-        return int(self.n_features_to_select)
+        return scores, varying, min(max(1, varying.size // 2), most) if k is None else int(k)
+
+    def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
 
     def _store(self, data: Data, F: Data, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
         scores, varying, k = found
@@ -125,30 +119,15 @@ class FeatureSelector(SelectorMixin, Reducer):
             return super().transform(X)
         chosen = np.flatnonzero(self.support_)
         with verbosity(self.verbose):
-            return validated(self, X, fitting=False, in_blocks=self._takes_blocks).mapped(
-                partial(_columns, chosen), chosen.size
-            )
+            data = validated(self, X, fitting=False, in_blocks=True)
+            return data.mapped(partial(_columns, chosen), chosen.size)
 
-    @takes_tensors
-    def inverse_transform(self, X: Any) -> Any:
-        """The selected features where they were, and 0 for the others.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_selected)
-            The selected features.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-        """
-        return super().inverse_transform(X)
+    inverse_transform = takes_tensors(SelectorMixin.inverse_transform)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        return (
-            import_module("..device", __package__).host(self.support_) if is_foreign(self.support_) else self.support_
-        )
+        mask = self.support_
+        return import_module("..device", __package__).host(mask) if is_foreign(mask) else mask
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scores_")

@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from .. import auto
 from .._arrays import Array
 from .._validation import caller_stacklevel, check_choice, check_count
-from ..data import Data, SparseData, canonical, total, validated
+from ..data import Data, SparseData, canonical, validated
 from ..graphs import Graph, On, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free
 from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import Structured
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, certify, fix_signs, solve
-from .base import Reducer, takes_tensors
+from .base import Reducer, equal_coefficient, takes_tensors
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -32,7 +32,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    n_components, graph, extension, normalize, verbose
+    ...
         As in :class:`lapwing.TangentialMaps`.
 
     Examples
@@ -54,26 +54,18 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     (150, 2)
     """
 
+    n_components: int = 2
+    graph: Graph | int | str | ArrayLike | None = None
+    extension: str = "affine"
+    normalize: str | None = "auto"
+    preset: str = "measured"
+    verbose: bool | None = None
+
     n_neighbors: ClassVar[int] = 12  # how many neighbours the default graph has
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree")}
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
     _reads_features: ClassVar[bool] = False  # whether the problem reads X itself
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        extension: str = "affine",
-        normalize: str | None = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.extension = extension
-        self.normalize = normalize
-        self.verbose = verbose
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         """The rows as they are: samples have coordinates of their own, whatever the features are."""
@@ -120,10 +112,14 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         assert isinstance(B, Structured) and B.diag is not None  # noqa: PT018
         del self.scale_  # columns are never divided
         self.solver_, self.eigenvalues_, self.X_fit_ = found.solver, found.values, data.X
-        self.certificate_, self._linked = certify(found, data.X.dtype), np.flatnonzero(B.diag)
+        self.certificate_, self._linked = certify(found, data.X.dtype, type(self).__name__), np.flatnonzero(B.diag)
         self.embedding_ = fix_signs(found.vectors.T).T.astype(data.X.dtype)
         # Widths and coefficients are written out, since new rows are linked by them.
-        self.graph_ = (with_equal_say(graphs.graph, data) if graphs.equal_say else graphs.graph).resolved(data)
+        graph = graphs.graph
+        if graphs.equal_say:
+            each = [equal_coefficient(c, leaf, leaf.terms(data), data) * leaf for c, leaf in graph.signed()]
+            graph = sum(each[1:], start=each[0])
+        self.graph_ = graph.resolved(data)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the coordinates of the rows of X and return them. Equal rows get the mean of their coordinates.
@@ -164,27 +160,19 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if sparse.issparse(X) != sparse.issparse(self.X_fit_):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
         if links is not None:
-            return self._by_links(X, self._checked_links(links, X.shape[0])).astype(X.dtype)
+            W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
+            shape = (X.shape[0], len(self.embedding_))
+            if W.shape != shape or (W.nnz and W.data.min() < 0):
+                raise ValueError(
+                    f"links must be of shape {shape}, new by fitted samples, and not negative; got shape {W.shape}"
+                )
+            return self._by_links(X, W).astype(X.dtype)
         known, group = places_among(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
-        sizes = np.bincount(known)
-        stored = np.stack(
-            [np.bincount(known, column) / sizes for column in self.embedding_.T.astype(np.float64)], axis=1
-        )
-        Y = np.empty((X.shape[0], self.embedding_.shape[1]), dtype=X.dtype)
-        Y[group >= 0] = stored[group[group >= 0]]
-        new = np.flatnonzero(group < 0)
-        if new.size:
-            Y[new] = self._extended(X[new])
+        columns = [np.bincount(known, column) / np.bincount(known) for column in self.embedding_.T.astype(np.float64)]
+        Y = np.stack(columns, axis=1)[group].astype(X.dtype)
+        if (group < 0).any():
+            Y[group < 0] = self._extended(X[group < 0])
         return Y
-
-    def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
-        W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
-        if W.shape != (n, len(self.embedding_)) or (W.nnz and W.data.min() < 0):
-            raise ValueError(
-                f"links must be of shape {(n, len(self.embedding_))}, new by fitted samples, and not negative; got shape "
-                f"{W.shape}"
-            )
-        return W
 
     def _by_links(self, X: Array, W: sparse.csr_array) -> np.ndarray:
         """The means of the linked samples."""
@@ -194,8 +182,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _extended(self, X: Array) -> np.ndarray:
         """The places of new rows, by an affine map of the patch of their neighbours, or by barycentric weights."""
-        pulling = [graph for coefficient, graph in self.graph_.signed() if coefficient > 0]
-        searching = [graph for graph in pulling if _searches_features(graph)]
+        searching = [
+            graph for coefficient, graph in self.graph_.signed() if coefficient > 0 and _searches_features(graph)
+        ]
         if not searching:
             raise NoPlaceError(
                 f"X has {X.shape[0]} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour "
@@ -231,23 +220,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return hasattr(self, "embedding_")
 
 
-def with_equal_say(graph: Graph, data: Data) -> Graph:
-    """The graph with coefficients such that all parts that attract have the same total degree."""
-    parts = []
-    for coefficient, leaf in graph.signed():
-        if coefficient > 0 and not leaf.counts_pairs:
-            degree = sum(total(data, term.coefficient * term.degrees.diagonal()) for term in leaf.terms(data))
-            coefficient *= data.size / degree if degree > 0 else 1.0
-        parts.append(coefficient * leaf)
-    return sum(parts[1:], start=parts[0])
-
-
 def _searches_features(graph: Any) -> bool:
     if isinstance(graph, On):
         return _searches_features(graph.graph)
-    plain = (
-        not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
-    )
+    named = is_named(getattr(graph, "metric", "precomputed"), "precomputed")
+    plain = not named and getattr(graph, "search", None) is None
     return graph.reads_features and hasattr(graph, "n_neighbors") and plain
 
 

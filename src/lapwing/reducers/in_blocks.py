@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from .. import data as memory
 from .._labels import class_codes
 from ..data import Data, validated
+from ..graphs import Graph
 
 
 class AllRowsError(ValueError):
@@ -17,27 +18,21 @@ class AllRowsError(ValueError):
 
 
 def in_blocks(estimator: Any, data: Any) -> Data:
-    """Rows in blocks that know what will be asked of them, or all rows in memory where blocks are not enough and rows fit.
-
-    A memory map is then the array that it is.
-    """
+    """Rows in blocks that know what will be asked of them, or all rows where blocks are not enough and rows fit."""
     blocks = data.X
-    if blocks.is_sparse and data.n <= memory.LARGE_SIDE:
+    if (blocks.is_sparse and data.n <= memory.LARGE_SIDE) or (data.weights is not None and data.fits):
         return all_rows(estimator, data)
     try:
-        graphs = _graphs_in_blocks(estimator, data)
+        _require_blocks(estimator, getattr(estimator, "graph", None), getattr(estimator, "penalty", None))
+        graphs = estimator._graphs(data)
+        _require_blocks(estimator, graphs.graph, graphs.penalty)
         ready = data.having(requests=graphs.requests)
         _require_links(estimator, graphs) if ready.is_large else ready.require_room()
     except ValueError as error:
-        if isinstance(error, AllRowsError) and blocks.array is not None:
-            return _as_array(estimator, data)
-        if not data.fits:
-            raise
-        return all_rows(estimator, data)
-    if data.weights is not None and data.fits:
-        return all_rows(estimator, data)
-    given = [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]
-    if get_tags(estimator).target_tags.required or any(graph.reads_labels for graph in given):
+        if data.fits or (isinstance(error, AllRowsError) and blocks.array is not None):
+            return all_rows(estimator, data, None if data.fits else blocks.array)
+        raise
+    if get_tags(estimator).target_tags.required or graphs.reads_labels:
         codes = class_codes(blocks.labels(data.y), data.n)[0]
         codes = codes.astype(np.min_scalar_type(-int(codes.max()) - 1))
         # A row of weight 0 counts as absent and has no class.
@@ -45,48 +40,26 @@ def in_blocks(estimator: Any, data: Any) -> Data:
     return ready
 
 
-def all_rows(estimator: Any, data: Any) -> Data:
-    """All rows, loaded."""
-    loaded = validated(estimator, data.X.load(), data.X.labels(data.y), data.weights)
+def all_rows(estimator: Any, data: Any, array: Any = None) -> Data:
+    """All rows, loaded, or as the array that a memory map is."""
+    X = data.X.load() if array is None else array
+    loaded = validated(estimator, X, data.X.labels(data.y), data.weights)
     loaded.given = data.given
     return loaded
 
 
-def rows_of_kernel(estimator: Any, data: Any) -> Data:
-    """All rows, where they fit. A kernel needs them all."""
-    if data.X.array is not None:
-        return _as_array(estimator, data)
-    data.require_memory(type(estimator).__name__)
-    return all_rows(estimator, data)
-
-
-def _as_array(estimator: Any, data: Any) -> Data:
-    return validated(estimator, data.X.array, data.y, data.weights)
-
-
-def _graphs_in_blocks(estimator: Any, data: Any) -> Any:
-    """The graphs of the estimator. Raise where one needs all rows, and name the parameter that the graph belongs to."""
-    given = {name: getattr(estimator, name, None) for name in ("graph", "penalty")}
-    for name, graph in given.items():  # before anything is learnt from the rows
-        if hasattr(graph, "why_all_rows"):
-            _require_blocks(estimator, name, graph)
-    graphs = estimator._graphs(data)
-    _require_blocks(estimator, "graph", graphs.graph)
-    if graphs.penalty is not None:
-        _require_blocks(estimator, "penalty", graphs.penalty)
-    return graphs
-
-
-def _require_blocks(estimator: Any, name: str, graph: Any) -> None:
-    why = graph.why_all_rows()
-    if why is not None:
-        raise AllRowsError(f"{name}={graph!r} of {type(estimator).__name__} cannot be built: {why}")
+def _require_blocks(estimator: Any, graph: Any, penalty: Any) -> None:
+    """Raise where a graph needs all rows, and name the parameter that it belongs to."""
+    for name, given in (("graph", graph), ("penalty", penalty)):
+        why = given.why_all_rows() if isinstance(given, Graph) else None
+        if why is not None:
+            raise AllRowsError(f"{name}={given!r} of {type(estimator).__name__} cannot be built: {why}")
 
 
 def _require_links(estimator: Any, graphs: Any) -> None:
     """Raise where rows without links matter. Of sparse rows with many features only those with links are held."""
-    given, graph = estimator.get_params(deep=False), graphs.graph
-    unlinked = [leaf for _, leaf in graph.signed() if not leaf.requests()]
+    given = estimator.get_params(deep=False)
+    unlinked = [leaf for leaf in graphs.leaves if not leaf.requests()]
     truncated = not isinstance(given.get("pca"), str | None) or given.get("normalize") == "trace"
     if not estimator._reads_links_alone or unlinked or truncated or graphs.penalty is not None:
         raise ValueError(

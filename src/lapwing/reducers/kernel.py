@@ -7,22 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import ArrayLike
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .. import auto, maps
 from .._arrays import row_blocks
-from .._extras import verbosity
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data, KernelData, validated
-from ..graphs import Graph
 from ..maps import Coordinates, Kernel
 from ..problem import Problem
 from ..solvers import fix_signs
 from .base import takes_tensors
-from .in_blocks import rows_of_kernel
+from .in_blocks import all_rows
 from .projecting import ProjectingReducer
 
 KERNELS_OF_TENSORS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
@@ -34,9 +30,7 @@ class KernelReducer(ProjectingReducer):
 
     Parameters
     ----------
-    n_components, graph, kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca, center, scaling, ridge
-        As in :class:`lapwing.KernelLPP`.
-    normalize, standardize, verbose
+    ...
         As in :class:`lapwing.KernelLPP`.
 
     Examples
@@ -58,6 +52,16 @@ class KernelReducer(ProjectingReducer):
     (150, 2)
     """
 
+    kernel: str | Callable[..., float] = "rbf"
+    gamma: float | str | None = "auto"
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: dict | None = None
+    landmarks: int | None = None
+    random_state: int | RandomState | None = None
+    scaling: str = "auto"
+    ridge: float | str = "auto"
+
     _takes_weights: ClassVar[bool] = True
     _why_not_on_devices: ClassVar[str] = (
         f"with landmarks= and one of the kernels {', '.join(KERNELS_OF_TENSORS)} it takes others, too."
@@ -66,49 +70,15 @@ class KernelReducer(ProjectingReducer):
     _takes_blocks: ClassVar[bool] = True
     _rules: ClassVar[auto.Rules] = auto.Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
 
-    def __init__(
-        self,
-        n_components: float | str | None = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        kernel: str | Callable[..., float] = "rbf",
-        gamma: float | str | None = "auto",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict | None = None,
-        landmarks: int | None = None,
-        random_state: int | RandomState | None = None,
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        scaling: str = "auto",
-        ridge: float | str = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.pca = pca
-        self.center = center
-        self.scaling = scaling
-        self.ridge = ridge
-        self.normalize = normalize
-        self.standardize = standardize
-        self.verbose = verbose
-
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """The rows, or what a kernel matrix says of them. Raise where their kernel matrix would be too large."""
         if not (isinstance(self.kernel, str) or callable(self.kernel)):
             raise ValueError(f"kernel={self.kernel!r} must be a name, or a function of two rows")
-        data = validated(self, X, y, **weights)
-        data = data if data.is_ready else rows_of_kernel(self, data)
+        data: Any = validated(self, X, y, **weights)
+        if not data.is_ready:
+            if data.X.array is None:
+                data.require_memory(type(self).__name__)
+            data = all_rows(self, data, data.X.array)
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
             if self.kernel == "precomputed":
@@ -135,7 +105,7 @@ class KernelReducer(ProjectingReducer):
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
         """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""
-        gamma, centre = self._width(data, graphs), auto.centre(self.center, problem)
+        gamma, centre = self._width(data, graphs), auto.centre(getattr(self, "center", "auto"), problem)
         kernel = Kernel(self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
         if self.landmarks is None:
             return maps.kernel(data, chosen.keep, centre, kernel(data.X), kernel)
@@ -186,23 +156,10 @@ class KernelReducer(ProjectingReducer):
                 self.dual_coef_[:, data.kept] = signs[:, None] * dual
         self.gamma_ = self.settings_["gamma"] = kernel.gamma
 
-    @takes_tensors
-    def transform(self, X: Any) -> Any:
-        """The coordinates of samples, one column per component.
+    transform = takes_tensors(ProjectingReducer.transform)
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples. With ``kernel="precomputed"``, the kernel between new and fitted samples, of shape
-            (n_samples, n_fitted).
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        check_is_fitted(self)
-        with verbosity(self.verbose):
-            return validated(self, X, fitting=False, in_blocks=True).mapped(self._placed, self._n_features_out)
+    def _coordinates(self, data: Data) -> Any:
+        return data.mapped(self._placed, self._n_features_out)
 
     def _placed(self, data: Data) -> np.ndarray:
         X = data.X if self.scale_ is None else data.divided(self.scale_).X

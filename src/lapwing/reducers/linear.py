@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto, maps
-from .._extras import verbosity
-from ..data import FLOATS, Data, validated
-from ..graphs import Graph
+from ..data import FLOATS, Data
 from ..maps import Coordinates
 from ..problem import ORTHOGONAL, Problem
 from ..solvers import fix_signs
@@ -25,7 +22,7 @@ class LinearReducer(ProjectingReducer):
 
     Parameters
     ----------
-    n_components, graph, pca, center, normalize, standardize, verbose
+    ...
         As in :class:`lapwing.LPP`.
 
     Examples
@@ -53,41 +50,8 @@ class LinearReducer(ProjectingReducer):
     _takes_blocks: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        n_components: float | str | None = 2,
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        pca: float | str | None = "auto",
-        center: str | bool = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.pca = pca
-        self.center = center
-        self.normalize = normalize
-        self.standardize = standardize
-        self.verbose = verbose
-
-    def transform(self, X: Any) -> Any:
-        """The coordinates of samples, one column per component.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples, or whatever else :meth:`fit` takes.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The coordinates. For a dask array they are a dask array, which is not computed yet.
-        """
-        check_is_fitted(self)
-        with verbosity(self.verbose):
-            return validated(self, X, fitting=False, in_blocks=self._takes_blocks).project(self.mean_, self.components_)
+    def _coordinates(self, data: Data) -> Any:
+        return data.project(self.mean_, self.components_)
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -121,7 +85,8 @@ class LinearReducer(ProjectingReducer):
             )
         matrices = [problem.subject_to, *(term.laplacian for term in problem.minimise)]
         thin = all(M is ORTHOGONAL or (M.sparse is None and M.rest is None) for M in matrices)
-        return maps.linear(data, chosen.keep, auto.centre(self.center, problem), thin)
+        centre = auto.centre(getattr(self, "center", "auto"), problem)
+        return maps.linear(data, chosen.keep, centre, thin, chosen.by_products and problem.degrees is not None)
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
         scale, directions = 1.0 if self.scale_ is None else self.scale_, fix_signs(F.back(V))

@@ -72,7 +72,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    n_components, graph, penalty, max_iter, tol, image_shape, flatten, scaling, normalize, verbose
+    ...
         As in :class:`lapwing.TSA`.
 
     Examples
@@ -94,34 +94,21 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     (300, 3, 3)
     """
 
+    n_components: int | str | Sequence[int | str | None] | None = "auto"
+    graph: Graph | int | str | ArrayLike | None = None
+    penalty: Graph | int | ArrayLike | None = None
+    max_iter: int = 3
+    tol: float = 1e-6
+    image_shape: Sequence[int] | None = None
+    flatten: bool = False
+    scaling: str = "unit"
+    normalize: str | None = "auto"
+    preset: str = "measured"
+    verbose: bool | None = None
+
     _takes_sparse: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = True
     _choices: ClassVar[dict[str, tuple]] = {"scaling": ("unit", "constraint")}
-
-    def __init__(
-        self,
-        n_components: int | str | Sequence[int | str | None] | None = "auto",
-        *,
-        graph: Graph | int | str | ArrayLike | None = None,
-        penalty: Graph | int | ArrayLike | None = None,
-        max_iter: int = 3,
-        tol: float = 1e-6,
-        image_shape: Sequence[int] | None = None,
-        flatten: bool = False,
-        scaling: str = "unit",
-        normalize: str | None = "auto",
-        verbose: bool | None = None,
-    ):
-        self.n_components = n_components
-        self.graph = graph
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.tol = tol
-        self.image_shape = image_shape
-        self.flatten = flatten
-        self.scaling = scaling
-        self.normalize = normalize
-        self.verbose = verbose
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """Images as rows that know the shape of an image."""
@@ -185,7 +172,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.n_iter_, self.rank_ = found.n_iter, tuple(solution.rank for solution in found.of_modes)
         self.n_components_ = self.settings_["n_components"] = tuple(len(P) for P in found.modes)
         self.eigenvalues_ = [solution.values for solution in found.of_modes]
-        self.certificate_ = [certify(solution, F.X.dtype) for solution in found.of_modes]
+        self.certificate_ = [certify(solution, F.X.dtype, type(self).__name__) for solution in found.of_modes]
         self.mean_ = F.mean.astype(F.X.dtype)
         self.components_ = [fix_signs(P).astype(F.X.dtype) for P in found.modes]
         self.n_features_in_ = data.d
@@ -307,10 +294,8 @@ def _change(P: np.ndarray, Q: np.ndarray) -> float:
 
 def _resolved(image_shape: Any, n_features: int) -> tuple[int, ...]:
     """``image_shape`` with the side -1 filled in, where there is one."""
-    sides = tuple(image_shape) if isinstance(image_shape, (tuple, list)) else ()
-    whole = all(
-        isinstance(side, Integral) and not isinstance(side, bool) and (side == -1 or int(side) > 0) for side in sides
-    )
+    sides = tuple(image_shape) if isinstance(image_shape, tuple | list) else ()
+    whole = all(isinstance(s, Integral) and not isinstance(s, bool) and (s == -1 or int(s) > 0) for s in sides)
     if len(sides) < 2 or not whole or sides.count(-1) > 1:
         raise ValueError(
             f"image_shape={image_shape!r} must be a tuple of two or more sides, such as (32, 32); one of them may be -1, which "

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
+from .._arrays import row_blocks
+from .._extras import verbosity
 from .._validation import caller_stacklevel
-from ..data import Data
-from ..maps import ROUNDING, Coordinates
+from ..data import EPS, OUT_OF_RANGE, Data, validated
+from ..graphs import Graph
+from ..maps import ROUNDING, Coordinates, tell_hidden
 from ..operators import Structured, diagonal
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
-from ..solvers import RankError, Solution, certify, solve, solve_operators, trace_ratio
+from ..solvers import RankError, Solution, certify, largest_value, solve, solve_operators, trace_ratio
 from .base import Reducer
 
 
@@ -32,32 +39,59 @@ class Found(NamedTuple):
 class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """Base of the linear and the kernel map. These say what F is and what is stored, and this class solves the problem."""
 
-    n_components: Any
-    center: Any = "auto"
+    n_components: float | str | None = 2
+    graph: Graph | int | str | ArrayLike | None = None
+    pca: float | str | None = "auto"
+    center: str | bool = "auto"
+    normalize: str | None = "auto"
+    standardize: str | bool = "auto"
+    preset: str = "measured"
+    verbose: bool | None = None
+
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
+
+    def transform(self, X: Any) -> Any:
+        """The coordinates of samples, one column per component.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, or whatever else :meth:`fit` takes. With ``kernel="precomputed"``, the kernel between these and the
+            fitted samples, of shape (n_samples, n_fitted).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The coordinates. For a dask array they are a dask array, which is not computed yet.
+        """
+        check_is_fitted(self)
+        with verbosity(self.verbose):
+            return self._coordinates(validated(self, X, fitting=False, in_blocks=self._takes_blocks))
+
+    def _coordinates(self, data: Data) -> Any:
+        raise NotImplementedError
 
     def _solve(
         self, F: Coordinates, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
     ) -> Found:
-        """Form the matrices in coordinates, and solve the eigenproblem."""
-        terms, B, k = problem.minimise, problem.subject_to, chosen.n_components
+        """Solve the problem in coordinates, with fewer demands where a default asks for more than the rank."""
+        own, k = problem, chosen.n_components
         if getattr(self, "normalize", None) == "trace":
-            terms = of_equal_trace(terms, F)
-        L = laplacian_sum(terms)
-        forms: tuple[Any, Any] = F.form(L), None if B is ORTHOGONAL else F.form(B)
-        used = chosen if chosen.ridge is not None else chosen._replace(ridge=auto.spread(forms[1]))
+            own = replace(problem, minimise=of_equal_trace(problem.minimise, F))
         try:
-            solution = self._eigenpairs(forms, F, data, Problem(terms, B, ratio=problem.ratio), L, used)
+            found = self._eigenpairs(F, data, own, chosen)
         except RankError:
             keep, by_classes = chosen.keep, isinstance(self.n_components, str)
-            if not by_classes and (keep.share is None or keep.least is None or data.is_large):
+            if data.is_large or not (by_classes or chosen.by_products or (keep.share is not None and keep.least)):
                 raise
             # The constraint may see directions outside those of large variance, and samples of many classes may lie in fewer
             # dimensions than there are classes. A default must not fail for that, so all directions are used.
-            chosen = chosen._replace(keep=keep._replace(share=None), n_components=None if by_classes else k)
+            chosen = chosen._replace(
+                keep=keep._replace(share=None), n_components=None if by_classes else k, by_products=False
+            )
             return self._solve(self._map(data, problem, graphs, chosen), data, problem, graphs, chosen)
         if isinstance(self.n_components, Real) and not isinstance(self.n_components, Integral):
-            solution = truncate_to_share(float(self.n_components), solution, problem)
+            found = found._replace(solution=truncate_to_share(float(self.n_components), found.solution, own))
         # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
         tied = graphs.of_classes and graphs.only_attracts and problem.degrees is not None and not problem.ratio
         if tied and k is not None and k > data.class_sizes.size - 1:
@@ -68,51 +102,61 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 UserWarning,
                 stacklevel=caller_stacklevel(),
             )
-        return Found(F, forms, solution, used)
+        return found
 
-    def _eigenpairs(
-        self,
-        forms: tuple[Any, Any],
-        F: Coordinates,
-        data: Data,
-        problem: Problem,
-        L: Structured,
-        chosen: auto.Settings,
-    ) -> Solution:
-        """Solve the eigenproblem. The ridge is in units of the mean eigenvalue of the constraint."""
-        (lhs, rhs), B, k = forms, problem.subject_to, chosen.n_components
+    def _eigenpairs(self, F: Coordinates, data: Data, problem: Problem, chosen: auto.Settings) -> Found:
+        """Form the matrices, and solve the eigenproblem. The ridge is in units of the mean eigenvalue of the constraint."""
+        L, B, k = laplacian_sum(problem.minimise), problem.subject_to, chosen.n_components
+        lhs = F.form(L)
+        rhs: Any = None if B is ORTHOGONAL else F.form(B)
+        with np.errstate(over="ignore"):
+            squares = [float(np.vdot(M, M)) for M in (lhs, rhs) if isinstance(M, np.ndarray)]
+        if not np.isfinite(squares).all() or (len(squares) == 2 and squares[1] == 0 and rhs.any()):
+            raise ValueError(OUT_OF_RANGE)
         if B is ORTHOGONAL:
-            return solve(lhs, None, k)
+            return Found(F, (lhs, None), solve(lhs, None, k), chosen)
         if problem.ratio:
-            return trace_ratio(lhs, rhs, k, rounding_of_form(B, F))[1]
-        ridge = chosen.ridge or 0.0
-        w = np.ones(data.n) if data.weights is None else data.weights
-        degrees = problem.degrees
+            return Found(F, (lhs, rhs), trace_ratio(lhs, rhs, k, rounding_of_form(B, F))[1], chosen)
+        w, degrees = np.ones(data.n) if data.weights is None else data.weights, problem.degrees
+        if chosen.ridge is not None:
+            ridge = chosen.ridge
+        elif isinstance(rhs, LinearOperator):
+            each = None if degrees is None else w * degrees
+            ridge = 1.0 if each is None else _spread(data, rhs, F.mean, each, F.data.form_diagonal(B, F.mean).sum())
+        else:
+            ridge = auto.spread(rhs)
+        per = data.size if self._rules.of_kernel else None
+        if ridge and degrees is not None and per is None and (isinstance(rhs, LinearOperator) or auto.is_thin(data)):
+            # The rank of thin rows is not found: as many directions as there are rows and columns that vary.
+            per = max(1.0, min(float(w @ (degrees > 0)) - bool(F.origin.any()), np.count_nonzero(data.deviations())))
         total = float(w @ (B.diagonal() if degrees is None else degrees))
         shift = float(w @ np.abs(L.diagonal())) / total if ridge else 0.0
         if isinstance(rhs, LinearOperator):
             diagonal = F.data.form_diagonal(B, F.mean)
-            rho = ridge * diagonal.sum() / min(data.size, data.d)
-            return solve_operators(lhs, rhs, k, rho, shift, diagonal)
-        floor = ROUNDING[data.dtype.name] * (np.trace(rhs) + total * (F.mean @ F.mean))
-        if degrees is None:
-            floor = max(floor, rounding_of_form(B, F))
-        per = data.size if self._rules.of_kernel else None
-        return solve(lhs, rhs, k, ridge=ridge, per=per, shift=shift, floor=floor)
+            rho = ridge * diagonal.sum() / (per or min(data.size, data.d))
+            solution = solve_operators(lhs, rhs, k, rho, shift, diagonal, 1e-8 if data.is_large else 1e-12)
+        else:
+            floor = ROUNDING[data.dtype.name] * (np.trace(rhs) + total * (F.mean @ F.mean))
+            floor = max(floor, rounding_of_form(B, F)) if degrees is None else floor
+            if degrees is not None and F.data is data and floor > 10 * EPS * np.trace(rhs):
+                tell_hidden(np.linalg.eigvalsh(rhs), floor, data, total, F.mean)
+            solution = solve(lhs, rhs, k, ridge=ridge, per=per, shift=shift, floor=floor)
+        return Found(F, (lhs, rhs), solution, chosen._replace(ridge=ridge))
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: auto.GraphFacts, found: Found) -> None:
         solution, V, chosen = found.solution, found.solution.vectors, found.chosen
         self.n_pca_, self.rank_, self.solver_ = found.F.n_pca, solution.rank, solution.solver
-        self.eigenvalues_, self.certificate_ = solution.values, certify(solution, data.dtype)
+        self.eigenvalues_, self.certificate_ = solution.values, certify(solution, data.dtype, type(self).__name__)
         if problem.ratio:
             attracted, kept_apart = (float(np.vdot(V, M @ V)) for M in found.forms)
             self.trace_ratio_ = attracted / kept_apart
         scaling, lengths = auto.lengths(self, graphs, solution, found.forms, found.F.spectrum)
-        degree = self.center == "degree" or (self.center == "auto" and problem.degrees is not None)
+        center = getattr(self, "center", "auto")
+        degree = center == "degree" or (center == "auto" and problem.degrees is not None)
         self.settings_ |= {
             "n_components": V.shape[1],
             "pca": None if chosen.keep.share is None else found.F.n_pca,
-            "center": "degree" if degree else "mean" if self.center == "auto" else self.center,
+            "center": "degree" if degree else "mean" if center == "auto" else center,
             "scaling": scaling,
             "ridge": chosen.ridge,
         }
@@ -122,13 +166,31 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         raise NotImplementedError
 
 
+def _spread(data: Any, B: LinearOperator, mean: np.ndarray, degrees: np.ndarray, trace: float) -> float:
+    """:func:`lapwing.auto.spread` of the form B of sparse rows under these degrees, which is no matrix.
+
+    ‖B‖² is at most tr B times the largest eigenvalue, which often says enough. Otherwise it is that of the products of all rows
+    or of all columns, some at a time.
+    """
+    if largest_value(B) * auto.SPREAD_DIRECTIONS <= trace:
+        return 1.0
+    r, m = np.sqrt(degrees), mean
+    A = sparse.csr_array(sparse.diags_array(r) @ data.X.astype(np.float64))
+    if A.shape[0] > A.shape[1]:
+        A, r, m = sparse.csr_array(A.T), m, r
+    At, along, squares = sparse.csr_array(A.T), A @ m, 0.0
+    for rows in row_blocks(*(A.shape[0],) * 2):
+        P = (A[rows] @ At).toarray() - np.outer(along[rows], r) - np.outer(r[rows], along - (m @ m) * r)
+        squares += np.vdot(P, P)
+    return float(min(1.0, trace**2 / squares / auto.SPREAD_DIRECTIONS))
+
+
 def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Solution:
-    """The first directions, as many as hold this share of the objective.
+    """The first directions, as many as hold this share of the objective: of the sum of all gains above 0.
 
     The gain of a direction is the negative of its eigenvalue. Under a diagonal constraint D of A = D - W it is what the
     direction keeps of W, which is 1 minus its eigenvalue. With a ridge, directions that the data do not have get the mean
-    eigenvalue of the graph, which then takes the place of 1. The sum of all gains above 0 is the best objective of any number
-    of directions.
+    eigenvalue of the graph, which then takes the place of 1.
     """
     orthogonal = problem.subject_to is ORTHOGONAL
     if not orthogonal and (problem.degrees is None or problem.ratio):
@@ -162,11 +224,9 @@ def rounding_of_form(M: Structured, F: Any) -> float:
 
 def of_equal_trace(terms: Any, F: Any) -> list[Term]:
     """The terms, each scaled so that its form has trace 1 before its coefficient. A form that is rounding counts as 0."""
-    scaled = []
-    for term in terms:
-        trace = float(np.trace(F.form(term.laplacian)))
-        if abs(trace) <= rounding_of_form(term.laplacian, F):
-            scaled.append(term._replace(laplacian=Structured(term.laplacian.n)))
-        else:
-            scaled.append(term.scaled(1 / trace))
-    return scaled
+    traces = [float(np.trace(F.form(term.laplacian))) for term in terms]
+    none = [abs(trace) <= rounding_of_form(t.laplacian, F) for t, trace in zip(terms, traces, strict=True)]
+    return [
+        t._replace(laplacian=Structured(t.laplacian.n)) if empty else t.scaled(1 / trace)
+        for t, trace, empty in zip(terms, traces, none, strict=True)
+    ]

@@ -21,17 +21,20 @@ from ._content import atlas, content
 
 __all__ = ["report_page", "write_atlas", "write_report"]
 
+# Each control character but tab and line ends, as Unicode has a picture of it, or a question mark in a diamond.
+CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
+CONTROLS |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
+
 
 def write_report(
     path: str | os.PathLike[str], comparison: Any, X: Any = None, y: ArrayLike | None = None, **options: Any
 ) -> Path:
     """Write a comparison as one HTML file, which needs nothing but a browser of 2023 or later.
 
-    The page begins with a summary and a recommendation, and a map of the samples in the recommended space, beside the first
-    axes of each method. The map shows the sample under the pointer and its neighbours before and after, colours by class,
-    prediction or feature, and has a search and a lasso. Below stand scores by dimension, the data, spectra, components,
-    loadings, neighbourhoods, the graph, the confusion matrix, and the code that repeats the fit. With ``stability=100`` the
-    page also shows how certain the recommended directions are. In a notebook a comparison shows the same page by itself.
+    The page begins with a recommendation, and a map of the samples in the recommended space. Point at a sample to see it,
+    click to see its neighbours before and after. Below stand scores by dimension, the data, spectra, components, loadings,
+    neighbourhoods, the graph, the confusion matrix, and the code that repeats the fit. In a notebook a comparison shows the
+    same page by itself.
 
     Parameters
     ----------
@@ -39,17 +42,10 @@ def write_report(
         The file to write; an earlier one is replaced when the new one is complete.
     comparison : Comparison
         What :func:`lapwing.comparison.compare` has found.
-    X : array or sparse matrix of shape (n_samples, n_features), default=None
-        The data compared; None takes those that the comparison holds.
-    y : array-like of shape (n_samples,), default=None
-        The labels to colour the points by; None takes those of the comparison.
+    X, y : default=None
+        What :func:`report_page` takes.
     **options
-        Further parameters of :func:`lapwing.report.report_page`: ``feature_names``, ``ids``, ``images``, ``texts``,
-        ``max_points``, ``stability``, ``loading``, ``title``, ``command`` and ``fitting``.
-
-    Returns
-    -------
-    Path
+        Further parameters of :func:`report_page`, such as ``feature_names``, ``images`` or ``stability``.
 
     Examples
     --------
@@ -89,37 +85,26 @@ def report_page(
     ----------
     comparison : Comparison
         What :func:`lapwing.comparison.compare` has found.
-    X : array or sparse matrix of shape (n_samples, n_features), default=None
-        The data compared; None takes those that the comparison holds.
-    y : array-like of shape (n_samples,), default=None
-        The labels to colour the points by; None takes those of the comparison.
-    feature_names : array-like of str, default=None
-        The names of the columns of X; None takes those of the comparison, or numbers.
-    ids : array-like of shape (n_samples,), default=None
-        The names of the rows; None takes their numbers, from 1.
+    X, y : array or sparse matrix, and array-like of labels to colour the points by, default=None
+        None takes those that the comparison holds.
+    feature_names, ids : array-like of str, default=None
+        The names of the columns, and of the rows; None is numbers.
     images : array of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
-        A picture of each sample, shown when the pointer is on it. Where pictures have as many numbers as X has features,
-        components are shown as pictures too.
+        A picture of each sample. Where pictures have as many numbers as X has features, components are pictures too.
     texts : sequence of str, default=None
         A text of each sample, shown when the pointer is on it.
     max_points : int, default=2000
         Where there are more samples than this, only so many are shown, spread evenly over the rows.
     stability : int, default=0
-        How many random halves of the rows the recommended method is fitted to, to show how certain its directions and loadings
-        are (:func:`lapwing.stability`, :func:`lapwing.loadings`). 100 are enough, and 0 leaves this part out.
+        How many random halves of the rows show how certain the recommended directions and loadings are
+        (:func:`lapwing.stability`, :func:`lapwing.loadings`). 100 are enough, and 0 leaves this part out.
     loading : str or None, default=None
-        Lines of Python that define ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code.
-        None is a comment that says what they are.
+        Python that defines ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code. None is a
+        comment that says what they are.
     title : str, default="Projections compared"
         The title of the page.
-    command : str or None, default=None
-        The command that made the comparison, to be shown.
-    fitting : str or None, default=None
-        The command that fits what is recommended, to be shown.
-
-    Returns
-    -------
-    str
+    command, fitting : str or None, default=None
+        The commands that made the comparison, and that fit what is recommended, to be shown.
 
     Examples
     --------
@@ -143,19 +128,33 @@ def report_page(
         loading=loading,
     )
     jinja2 = require("jinja2", "report")
-    folder = files(__package__)
-    script, plotly = (folder / "page.js").read_text("utf-8"), require("plotly.offline", "report").get_plotlyjs()
-    page = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    return page.from_string((folder / "page.html.jinja").read_text("utf-8")).render(
+    style, script, template = (
+        (files(__package__) / name).read_text("utf-8") for name in ("page.css", "page.js", "page.html.jinja")
+    )
+    plotly = require("plotly.offline", "report").get_plotlyjs().encode("utf-8")
+    page = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=_visible
+    )
+    return page.from_string(template).render(
         title=title,
         command=command,
         fitting=fitting,
         content=shown,
-        style=(folder / "page.css").read_text("utf-8"),
+        style=style,
         script=script,
-        plotly=_packed(plotly),
-        scripts=[_hash(script), _hash(plotly)],
+        plotly=_base64(gzip.compress(plotly, 9, mtime=0)),  # 1.5 MB in the place of 5
+        # The content security policy of the page names the scripts that may run by their hashes.
+        scripts=[f"sha256-{_base64(sha256(source).digest())}" for source in (script.encode("utf-8"), plotly)],
     )
+
+
+def _visible(value: Any) -> Any:
+    """Text whose control characters are pictures of them, since a terminal that shows the file would obey them."""
+    return value.translate(CONTROLS) if isinstance(value, str) else value
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
 
 
 def write_atlas(
@@ -180,20 +179,12 @@ def write_atlas(
         The file to write, ``.parquet``; an earlier one is replaced when the new one is complete.
     comparison : Comparison
         What :func:`lapwing.comparison.compare` has found.
-    y : array-like of shape (n_samples,), default=None
-        The labels of the rows; None takes those of the comparison.
-    ids : array-like of shape (n_samples,), default=None
-        The names of the rows; None takes their numbers, from 1.
-    feature_names : array-like of str, default=None
-        The names of the columns of X; None takes those of the comparison, or numbers.
+    y, ids, feature_names : default=None
+        What :func:`report_page` takes.
     n_neighbors : int, default=15
         How many nearest rows are listed for each row.
     max_points : int, default=10000
         Where there are more rows than this, only so many are written, spread evenly.
-
-    Returns
-    -------
-    Path
 
     Examples
     --------
@@ -214,13 +205,3 @@ def write_atlas(
     parquet.write_table(pyarrow.table(table), file)
     write_whole(path, file.getvalue())
     return Path(path)
-
-
-def _packed(source: str) -> str:
-    """Plotly's script, compressed from 5 MB to 1.5 MB."""
-    return base64.b64encode(gzip.compress(source.encode("utf-8"), 9, mtime=0)).decode("ascii")
-
-
-def _hash(source: str) -> str:
-    """The hash of a script that the page may run, as the content security policy of the page names it."""
-    return f"sha256-{base64.b64encode(sha256(source.encode('utf-8')).digest()).decode('ascii')}"

@@ -18,33 +18,34 @@ from ..selection import LabelledSplit, takes_unknown_for_a_class
 
 LONGEST = 1000  # an array is written out up to this many entries
 
-LABELLED = """\
+START = """\
 model = {model}
 cv = {splitter}
-scores = cross_val_score({judged}, X, y{keys}, cv=cv{scoring})
-print(f"{what} on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
-Z = {fitted}.transform(X)"""
+"""
 
-LOOP = """\
-model = {model}
-cv = {splitter}
-scores = []
-for train, test in cv.split(X, {y}{keys}):
-{body}
-scores = np.array(scores)
+END = """
 print(f"{what} on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
 {last}"""
+
+BY_SCORER = """\
+scores = cross_val_score({judged}, X, y{keys}, cv=cv, scoring={scoring})"""
+
+BY_LOOP = """\
+scores = []
+for train, test in cv.split({divided}):
+{body}
+scores = np.array(scores)"""
 
 PREPARED = """\
     F = preparation.fit(X[train]).transform(X)
 """
 
 JUDGED = """\
-    judged = SemiSupervised(model).fit(X[train], y[train])
-    scores.append(labelled_scorer("{scoring}")(judged, X[test], y[test]))"""
+    judged = SemiSupervised(model{judge}).fit(X[train], y[train])
+    scores.append(labelled_scorer("{name}")(judged, X[test], y[test]))"""
 
 KEPT = """\
-    Z = model.fit(X[train]{y_train}).transform(X[test])
+    Z = {fitted}.transform(X[test])
     scores.append(neighborhood_preservation(X[test], Z, n_neighbors={n_neighbors})[{place}])"""
 
 RETRIEVED = """\
@@ -58,20 +59,13 @@ CLUSTERED = """\
     Z = SemiSupervised(model).fit(X[train], y[train]).reducer_.transform(X[test[known[test]]])
     n_clusters = min(len(set(y[train[known[train]]])), len(Z))
     clusters = KMeans(n_clusters, n_init=4, random_state={seed}).fit_predict(Z)
-    scores.append({score}(y[test[known[test]]], clusters))"""
+    scores.append({name}(y[test[known[test]]], clusters))"""
 
 KNOWN = """\
 y = np.ravel(np.asarray(y))
 known = np.array([str(label) != "-1" for label in y])  # -1: label unknown
 """
 
-SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1_macro"}
-NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
-RETRIEVAL = ("map", "recall@5")
-CLUSTERING = {
-    "clustering": ("lapwing.metrics", "clustering_accuracy"),
-    "nmi": ("sklearn.metrics", "normalized_mutual_info_score"),
-}
 WHAT = {
     "accuracy": "1-NN accuracy",
     "balanced_accuracy": "1-NN balanced accuracy",
@@ -80,6 +74,20 @@ WHAT = {
     "recall@5": "recall at 5",
     "clustering": "clustering accuracy",
     "nmi": "clustering NMI",
+}
+SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1_macro"}
+APART = ("lapwing.selection", "SemiSupervised")
+# What a loop over folds does for each measure, what that imports, and the place of the measure among several.
+IN_FOLD: dict[str, tuple[str, list[tuple[str, str]], int]] = {
+    **dict.fromkeys(SCORING, (JUDGED, [APART, ("lapwing.selection", "labelled_scorer")], 0)),
+    **{
+        name: (KEPT, [("lapwing.comparison", "neighborhood_preservation")], place)
+        for place, name in enumerate(("trustworthiness", "continuity", "recall"))
+    },
+    "map": (RETRIEVED, [APART, ("lapwing.metrics", "retrieval_scores")], 0),
+    "recall@5": (RETRIEVED, [APART, ("lapwing.metrics", "retrieval_scores")], 1),
+    "clustering": (CLUSTERED, [APART, ("sklearn.cluster", "KMeans"), ("lapwing.metrics", "clustering_accuracy")], 0),
+    "nmi": (CLUSTERED, [APART, ("sklearn.cluster", "KMeans"), ("sklearn.metrics", "normalized_mutual_info_score")], 0),
 }
 
 
@@ -90,88 +98,66 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
     where rows were kept together or in order. Without it a comment says what these are.
     """
     [row] = [row for row in comparison.summary() if row["method"] == method]
-    code, criterion, labels = Expressions(), comparison.criterion, comparison.labels
-    estimator = comparison.estimator(method)
+    code, criterion, labels, key = Expressions(), comparison.criterion, comparison.labels, comparison.key_name
+    estimator, prepare = comparison.estimator(method), comparison.prepare
     partly = labels is not None and bool((labels < 0).any())
-    filled = {
-        "model": code(estimator),
-        "splitter": code.splitter(comparison.splitter),
-        "mean": row["mean"],
-        "what": WHAT.get(criterion, f"{criterion} of {comparison.n_neighbors} neighbours"),
-        "fitted": "model.fit(X)" if labels is None else "model.fit(X, y)",
-        "y": "y" if labels is not None else "None" if comparison.keys is not None else "",
-    }
-    if partly and takes_unknown_for_a_class(estimator):
-        filled["fitted"] = "SemiSupervised(model).fit(X, y).reducer_"
-        code.need("lapwing.selection", "SemiSupervised")
-    key = comparison.key_name
-    if criterion in SCORING and (comparison.prepare is None or not partly):
-        if comparison.prepare is not None:
-            filled["model"] = f"make_pipeline(preparation, {filled['model']})"
-        body = _by_scorer(code, partly, criterion, key, filled)
+    is_apart = partly and takes_unknown_for_a_class(estimator)  # it would take -1 for a class
+    fit = "model.fit({0})" if labels is None else "model.fit({0}, {1})"
+    if is_apart:
+        code.need(*APART)
+        fit = "SemiSupervised(model).fit({0}, {1}).reducer_"
+    judge = "" if comparison.judge is None else f", {code(comparison.judge)}"
+    model, last = code(estimator), f"Z = {fit.format('X', 'y')}.transform(X)"
+    by_scorer = criterion in SCORING or criterion not in IN_FOLD
+    if by_scorer and (prepare is None or not partly):
+        model = model if prepare is None else f"make_pipeline(preparation, {model})"
+        body = _by_scorer(code, criterion, partly, f", groups={key}" if key else "", judge)
     else:
-        body = _by_loop(code, comparison, criterion, key, filled)
-    shape = f"shape {(comparison.n_samples, comparison.n_features)}"
-    shape = shape if comparison.prepare is None else f"{comparison.n_samples} rows, as compare was given them"
-    unknown = ", -1 where unknown" if partly else ""
-    parts = [f"X: array of {shape}", *([f"y: its labels{unknown}"] if labels is not None else [])]
+        template, imports, place = IN_FOLD["accuracy" if by_scorer else criterion]
+        for thing in [("numpy", "np"), *imports]:
+            code.need(*thing)
+        name, seed = SCORING.get(criterion, criterion if by_scorer else imports[-1][1]), comparison.random_state
+        fitted, k = fit.format("X[train]", "y[train]"), comparison.n_neighbors
+        inner = template.format(fitted=fitted, n_neighbors=k, place=place, name=name, seed=seed, judge=judge)
+        if prepare is not None:  # F takes the place of X
+            inner = PREPARED + re.sub(r"\bX\b", "F", inner)
+            last = "F = preparation.fit_transform(X)\n" + re.sub(r"\bX\b", "F", last)
+        divided = ["X", *(["y"] if labels is not None else ["None"] if key else []), *([key] if key else [])]
+        body = BY_LOOP.format(body=inner, divided=", ".join(divided))
+    what = WHAT.get(criterion, criterion if by_scorer else f"{criterion} of {comparison.n_neighbors} neighbours")
+    what = what.removeprefix("1-NN ") if judge else what
+    text = START.format(model=model, splitter=code.splitter(comparison.splitter)) + body
+    text += END.format(what=what, mean=row["mean"], last=last)
+    if not by_scorer and (is_apart or "known[" in body):
+        text = KNOWN + text
+    if loading is not None:
+        return f"{code.imports()}\n\n{loading.strip()}\n\n{text}\n"
+    n, d = comparison.n_samples, comparison.n_features
+    rows = f"array of shape {(n, d)}" if prepare is None else f"array of {n} rows, as compare was given them"
+    parts = [f"X: {rows}"]
+    parts += [] if labels is None else ["y: its labels, -1 where unknown" if partly else "y: its labels"]
     parts += [f"{key}: one value per row"] if key else []
-    start = f"# {'; '.join(parts)}; rows in the same order" if loading is None else f"{loading.strip()}\n"
-    if loading is None and comparison.prepare is not None:
-        start = f"{start}\npreparation = {code(comparison.prepare)}"
-    return f"{code.imports()}\n\n{start}\n{body}\n"
+    start = f"# {'; '.join(parts)}; rows in the same order"
+    start += f"\npreparation = {code(prepare)}" if prepare is not None else ""
+    return f"{code.imports()}\n\n{start}\n{text}\n"
 
 
-def _by_scorer(code: Expressions, partly: bool, criterion: str, key: str | None, filled: dict[str, Any]) -> str:
+def _by_scorer(code: Expressions, criterion: str, partly: bool, keys: str, judge: str) -> str:
     """The score by scikit-learn's own cross-validation."""
     code.need("sklearn.model_selection", "cross_val_score")
-    scoring = "" if criterion == "accuracy" else f', scoring="{SCORING[criterion]}"'
+    judged, scoring = (
+        f"make_pipeline(model{judge or ', KNeighborsClassifier(1)'})",
+        f'"{SCORING.get(criterion, criterion)}"',
+    )
     if partly:
-        code.need("lapwing.selection", "SemiSupervised")
-        judged = "SemiSupervised(model)"
-        if scoring:
-            code.need("lapwing.selection", "labelled_scorer")
-            scoring = f', scoring=labelled_scorer("{SCORING[criterion]}")'
+        judged, scoring = f"SemiSupervised(model{judge})", f"labelled_scorer({scoring})"
+        imports = [APART, ("lapwing.selection", "labelled_scorer")]
     else:
-        code.need("sklearn.neighbors", "KNeighborsClassifier")
-        code.need("sklearn.pipeline", "make_pipeline")
-        judged = "make_pipeline(model, KNeighborsClassifier(1))"
-    return LABELLED.format(judged=judged, scoring=scoring, keys=f", groups={key}" if key else "", **filled)
-
-
-def _by_loop(code: Expressions, comparison: Any, criterion: str, key: str | None, filled: dict[str, Any]) -> str:
-    """The score by a loop over folds, for measures that are not scores of a classifier and for rows that each fold prepares."""
-    code.need("numpy", "np")
-    start = ""
-    if criterion in SCORING:
-        code.need("lapwing.selection", "SemiSupervised")
-        code.need("lapwing.selection", "labelled_scorer")
-        body = JUDGED.format(scoring=SCORING[criterion])
-    elif criterion in NEIGHBORHOOD:
-        code.need("lapwing.comparison", "neighborhood_preservation")
-        y_train = ", y[train]" if comparison.labels is not None else ""
-        if "SemiSupervised" in filled["fitted"]:
-            start, y_train = KNOWN, ""
-        body = KEPT.format(n_neighbors=comparison.n_neighbors, place=NEIGHBORHOOD.index(criterion), y_train=y_train)
-        if start:
-            body = body.replace("model.fit(X[train])", "SemiSupervised(model).fit(X[train], y[train]).reducer_")
-    else:
-        start = KNOWN
-        code.need("lapwing.selection", "SemiSupervised")
-        if criterion in RETRIEVAL:
-            code.need("lapwing.metrics", "retrieval_scores")
-            body = RETRIEVED.format(place=RETRIEVAL.index(criterion))
-        else:
-            code.need("sklearn.cluster", "KMeans")
-            code.need(*CLUSTERING[criterion])
-            body = CLUSTERED.format(seed=comparison.random_state, score=CLUSTERING[criterion][1])
-    keys = f", {key}" if key else ""
-    last = f"Z = {filled['fitted']}.transform(X)"
-    if comparison.prepare is not None:  # F takes the place of X
-        body = PREPARED + re.sub(r"\bX\b", "F", body)
-        last = "F = preparation.fit_transform(X)\n" + re.sub(r"\bX\b", "F", last)
-    text = LOOP.format(body=body, keys=keys, last=last, **filled)
-    return start + (text.replace("cv.split(X, )", "cv.split(X)") if not keys else text)
+        imports = [("sklearn.pipeline", "make_pipeline")]
+        imports += [] if judge else [("sklearn.neighbors", "KNeighborsClassifier")]
+    for thing in imports:
+        code.need(*thing)
+    return BY_SCORER.format(judged=judged, scoring=scoring, keys=keys)
 
 
 class Expressions:

@@ -34,6 +34,7 @@ MEASURES = {
     "accuracy": "1-NN accuracy",
     "balanced_accuracy": "1-NN balanced accuracy",
     "f1": "1-NN F1 (mean of classes)",
+    "roc_auc": "ROC AUC",
     "map": "Mean average precision",
     "recall@5": "Recall at 5",
     "clustering": "Clustering accuracy",
@@ -42,8 +43,6 @@ MEASURES = {
     "continuity": "Continuity",
     "recall": "Recall of neighbours",
 }
-
-
 UNEQUAL = ("balanced_accuracy", "f1")  # measures in the table where classes are unequal
 NEIGHBOURHOOD = ("trustworthiness", "continuity", "recall")
 
@@ -67,82 +66,105 @@ def content(
     if X.shape != (n, d):
         raise ValueError(f"X has shape {X.shape}, but the comparison was made on {(n, d)}; pass the same data")
     names = _names("feature_names", feature_names, d, [f"feature {i}" for i in range(d)])
-    rows = spread_rows(n, max_points)
     identities = _names("ids", ids, n, [str(i + 1) for i in range(n)])
-    images = None if images is None else _images(images, n)
+    images = None if images is None else np.asarray(images)
+    if images is not None and (
+        len(images) != n or not (images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3))
+    ):
+        raise ValueError(
+            f"images has shape {images.shape}; it must be ({n}, height, width), or ({n}, height, width, 3) in colour"
+        )
+    rows = spread_rows(n, max_points)
     labels, classes = _colours(comparison, y)
-    method, dimension = comparison.choice
-    unequal = comparison.is_unequal
-    return {
-        "facts": _facts(comparison),
-        "summary": _rounded(comparison.summary()),
-        "choice": {"method": method, "dimension": dimension, **_choice(comparison, method, dimension)},
-        "measures": [
-            {
-                "key": key,
-                "name": MEASURES[key],
-                "shown": key != comparison.criterion and (key != "nmi" if unequal else key not in UNEQUAL),
-            }
-            for key in comparison.measures
-        ],
-        "scores": {name: _scores(comparison, name) for name in comparison.methods},
-        "certificate": _certificate(comparison, method),
-        "baseline": _mean(comparison, comparison.baseline),
-        "majority": _mean(comparison, comparison.majority) if comparison.majority else None,
-        "points": {
-            "rows": rows.tolist(),
-            "ids": [identities[i] for i in rows],
-            "labels": None if labels is None else labels[rows].tolist(),
-            "embeddings": {name: _embeddings(found, rows) for name, found in comparison.embeddings.items()},
-            "map": _rounded([*chosen_map(comparison, rows).T.astype(float)], 4),
-            "near": _nearest(X[rows]),
-            "nearAfter": {name: _nearest(space[rows]) for name, space in comparison.spaces.items()},
-            "predicted": _predicted(comparison, rows),
-        },
-        "overview": _overview(comparison, X, names),
-        "loadings": {name: _loadings(X, space, names, images) for name, space in comparison.spaces.items()},
-        "stability": _stability(comparison, X, names, draws) if draws else None,
-        "classes": classes,
-        "classNames": None if comparison.classes is None else [str(name) for name in comparison.classes],
-        "samples": _samples(comparison, X, rows, names, images, texts),
-        "spectra": {name: _spectrum(comparison, name) for name in comparison.methods},
-        "components": {name: _components(comparison.models[name], names, images) for name in comparison.methods},
-        "graphs": [_graph(facts) for facts in comparison.graphs],
-        "confusion": {name: comparison.confusion(name).tolist() for name in comparison.methods}
-        if comparison.labels is not None
-        else None,
-        "code": {name: program(comparison, name, loading) for name in comparison.methods},
-        "failures": comparison.failures,
-        "warnings": {name: found for name, found in comparison.warnings.items() if found},
-    }
+    models, spaces, unequal = comparison.models, comparison.spaces, comparison.is_unequal
+    own_classes = None if comparison.classes is None else [str(name) for name in comparison.classes]
+    return _plain(
+        {
+            "facts": _facts(comparison),
+            "leaks": [leak.message for leak in comparison.leaks],
+            "summary": comparison.summary(),
+            "choice": _choice(comparison),
+            "measures": [
+                {
+                    "key": key,
+                    "name": _name_of(comparison, key),
+                    "shown": key != comparison.criterion and (key != "nmi" if unequal else key not in UNEQUAL),
+                }
+                for key in comparison.measures
+            ],
+            "scores": {name: _scores(comparison, name) for name in comparison.methods},
+            "certificate": _certificate(comparison),
+            "baseline": _mean(comparison, comparison.baseline),
+            "majority": _mean(comparison, comparison.majority) if comparison.majority else None,
+            "points": {
+                "rows": rows,
+                "ids": [identities[i] for i in rows],
+                "labels": None if labels is None else labels[rows],
+                "embeddings": {name: _embeddings(found, rows) for name, found in comparison.embeddings.items()},
+                "map": _plain(chosen_map(comparison, rows).T, 4),
+                "near": _nearest(X[rows]),
+                "nearAfter": {name: _nearest(space[rows]) for name, space in spaces.items()},
+                "predicted": _predicted(comparison, rows),
+            },
+            "overview": _overview(comparison, X, names, own_classes),
+            "loadings": {name: _loadings(X, space, names, images) for name, space in spaces.items()},
+            "stability": _stability(comparison, X, names, draws) if draws else None,
+            "classes": classes,
+            "classNames": own_classes,
+            "samples": _samples(comparison, X, rows, names, images, texts),
+            "spectra": {
+                name: {
+                    "values": comparison.spectra[name],
+                    "kind": "Eigenvalue" if hasattr(reducer_of(model), "eigenvalues_") else "Share of the variance",
+                    "chosen": reducer_of(model).n_components,
+                }
+                for name, model in models.items()
+            },
+            "components": {name: _components(model, names, images) for name, model in models.items()},
+            "graphs": [_graph(facts) for facts in comparison.graphs],
+            "confusion": own_classes and {name: comparison.confusion(name) for name in comparison.methods},
+            "code": {name: program(comparison, name, loading) for name in comparison.methods},
+            "failures": comparison.failures,
+            "warnings": {name: found for name, found in comparison.warnings.items() if found},
+        }
+    )
+
+
+def _plain(values: Any, digits: int = 6) -> Any:
+    """Lists, and numbers of few digits for a short file; None for what is not finite, since JSON cannot write it."""
+    if isinstance(values, dict):
+        return {key: _plain(value, digits) for key, value in values.items()}
+    if isinstance(values, np.ndarray | np.generic):
+        values = values.tolist()
+    if isinstance(values, (list, tuple)):
+        return [_plain(value, digits) for value in values]
+    if isinstance(values, float):
+        return float(f"{values:.{digits}g}") if isfinite(values) else None
+    return values
 
 
 def _names(parameter: str, given: Any, n: int, default: list[str]) -> list[str]:
-    if given is None:
-        return default
-    found = [str(name) for name in given]
+    found = default if given is None else [str(name) for name in given]
     if len(found) != n:
         raise ValueError(f"{parameter} has {len(found)} entries, but there must be {n}")
     return found
 
 
-def _images(images: Any, n: int) -> np.ndarray:
-    images = np.asarray(images)
-    colour = images.ndim == 4 and images.shape[3] == 3
-    if len(images) != n or not (images.ndim == 3 or colour):
-        raise ValueError(
-            f"images has shape {images.shape}; it must be ({n}, height, width), or ({n}, height, width, 3) in colour"
-        )
-    return images
-
-
 def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
     """The class of each row, -1 where unknown, and the names of the classes."""
-    if y is None:
-        names = comparison.classes
-        return comparison.labels, None if names is None else [str(name) for name in names]
-    labels, names = class_codes(y, comparison.n_samples)
-    return labels, [str(name) for name in names]
+    given = (comparison.labels, comparison.classes) if y is None else class_codes(y, comparison.n_samples)
+    return given[0], None if given[1] is None else [str(name) for name in given[1]]
+
+
+def _name_of(comparison: Any, measure: str) -> str:
+    name = MEASURES.get(measure, measure)
+    return (
+        name
+        if set(comparison.judges) == {"nearest neighbour"}
+        else name.removeprefix("1-NN ").capitalize()
+        if name.startswith("1-NN")
+        else name
+    )
 
 
 def _facts(comparison: Any) -> dict[str, Any]:
@@ -154,7 +176,8 @@ def _facts(comparison: Any) -> dict[str, Any]:
         "n_folds": len(comparison.folds),
         "n_neighbors": comparison.n_neighbors,
         "n_settings": sum(len(comparison.dimensions(name)) for name in comparison.methods),
-        "criterion": MEASURES[comparison.criterion],
+        "criterion": _name_of(comparison, comparison.criterion),
+        "judges": sorted(set(comparison.judges)),
         "key": comparison.criterion,
         "unequal": comparison.is_unequal,
         "kept": comparison.key_name,
@@ -165,64 +188,51 @@ def _facts(comparison: Any) -> dict[str, Any]:
     }
 
 
-def _choice(comparison: Any, method: str, dimension: int) -> dict[str, float]:
-    """The mean, the standard error, and the difference from the data as given, which is taken fold by fold."""
-    column = comparison.scores(method)[:, comparison.dimensions(method).index(dimension)]
+def _choice(comparison: Any) -> dict[str, Any]:
+    """The recommended setting: its scores, and the difference from the data as given, which is taken fold by fold."""
+    method, dimension = comparison.choice
+    place = comparison.dimensions(method).index(dimension)
+    column = comparison.scores(method)[:, place]
     gain = column - [record[comparison.criterion] for record in comparison.baseline]
-    index = comparison.dimensions(method).index(dimension)
-    accuracy = comparison.scores(method, "accuracy")[:, index].mean() if "accuracy" in comparison.measures else 0.0
     return {
-        "accuracy": float(accuracy),
-        "mean": float(column.mean()),
+        "method": method,
+        "dimension": dimension,
+        "accuracy": comparison.scores(method, "accuracy")[:, place].mean()
+        if "accuracy" in comparison.measures
+        else 0.0,
+        "mean": column.mean(),
         "se": standard_error(column),
-        "gain": float(gain.mean()),
+        "gain": gain.mean(),
         "gain_se": standard_error(gain),
     }
 
 
-def _certificate(comparison: Any, method: str) -> str | None:
-    """How well the recommended method, fitted to all rows, solves its problem; None for methods that do not say."""
+def _certificate(comparison: Any) -> str | None:
+    """What is wrong with the solution of the recommended method, fitted to all rows; None where all is well or unknown."""
+    method, _ = comparison.choice
     found = getattr(reducer_of(comparison.models[method]), "certificate_", None)
-    certificates = [one for one in (found if isinstance(found, list) else [found]) if one is not None]
-    if not certificates:
-        return None
-    worst = max(certificates, key=lambda one: max(one.residual, one.constraint_error))
-    solved = "solves its eigenproblem" if worst.holds else "does NOT solve its eigenproblem to the digits it should"
-    return f"{method}, fitted to all rows, {solved}: {worst}."
-
-
-def _rounded(values: Any, digits: int = 5) -> Any:
-    """Numbers with few digits, for a short file. Those that are not finite become None, since JSON cannot write them."""
-    if isinstance(values, dict):
-        return {key: _rounded(value, digits) for key, value in values.items()}
-    if isinstance(values, (list, tuple)):
-        return [_rounded(value, digits) for value in values]
-    if isinstance(values, np.ndarray):
-        return _rounded(values.tolist(), digits)
-    if isinstance(values, float):
-        return float(f"{values:.{digits}g}") if isfinite(values) else None
-    return values
+    certificates = found if isinstance(found, list) else [found]
+    for wrong in (one for one in certificates if one is not None and not one.holds):
+        return f"{method}, fitted to all rows, does NOT solve its eigenproblem to the digits it should: {wrong}."
+    return None
 
 
 def _scores(comparison: Any, method: str) -> dict[str, Any]:
     by_measure = {measure: comparison.scores(method, measure) for measure in comparison.measures}
     return {
         "dimensions": comparison.dimensions(method),
-        "mean": {measure: _rounded(scores.mean(axis=0)) for measure, scores in by_measure.items()},
-        "se": {
-            measure: _rounded([standard_error(column) for column in scores.T]) for measure, scores in by_measure.items()
-        },
+        "mean": {measure: scores.mean(axis=0) for measure, scores in by_measure.items()},
+        "se": {measure: [standard_error(column) for column in scores.T] for measure, scores in by_measure.items()},
     }
 
 
 def _mean(comparison: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
     """Records of all folds, such as those of the data as given."""
-    measures = [key for key in comparison.measures if key in records[0]]
-    columns = {key: np.array([record[key] for record in records]) for key in measures}
+    columns = {key: np.array([record[key] for record in records]) for key in comparison.measures if key in records[0]}
     return {
         "name": records[0]["method"],
-        "mean": {key: _rounded(float(column.mean())) for key, column in columns.items()},
-        "se": {key: _rounded(standard_error(column)) for key, column in columns.items()},
+        "mean": {key: column.mean() for key, column in columns.items()},
+        "se": {key: standard_error(column) for key, column in columns.items()},
     }
 
 
@@ -232,7 +242,7 @@ def _embeddings(found: dict[int, np.ndarray], rows: np.ndarray) -> dict[str, Any
     Where those in two dimensions are the first of those in three, they are not repeated.
     """
     same = {2, 3} <= found.keys() and np.allclose(found[2], found[3][:, :2], rtol=1e-6)
-    return {str(d): _rounded([*Z[rows].T.astype(float)], 4) for d, Z in found.items() if not (d == 2 and same)}
+    return {str(d): _plain(Z[rows].T, 4) for d, Z in found.items() if not (d == 2 and same)}
 
 
 def chosen_map(comparison: Any, rows: np.ndarray) -> np.ndarray:
@@ -256,43 +266,35 @@ def _nearest(Z: Any) -> dict[str, Any]:
     return {"count": k, "places": base64.b64encode(places.astype("<u2").tobytes()).decode("ascii")}
 
 
-def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, list[int]] | None:
+def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, np.ndarray] | None:
     """For each method, the class that its nearest neighbour gave each point while it was held out; -1 where it never was."""
     if comparison.labels is None:
         return None
     found = {}
     for row in comparison.summary():
         classes = np.full(comparison.n_samples, -1)
-        for fold, predicted in zip(
-            comparison.folds, comparison.predictions[row["method"], row["dimension"]], strict=True
-        ):
+        by_fold = comparison.predictions[row["method"], row["dimension"]]
+        for fold, predicted in zip(comparison.folds, by_fold, strict=True):
             classes[fold[comparison.labels[fold] >= 0]] = predicted
-        found[row["method"]] = classes[rows].tolist()
+        found[row["method"]] = classes[rows]
     return found
 
 
-def _overview(comparison: Any, X: Any, names: list[str]) -> dict[str, Any]:
+def _overview(comparison: Any, X: Any, names: list[str], classes: list[str] | None) -> dict[str, Any]:
     """The sizes of the classes, and what the columns hold."""
-    classes = None
-    if comparison.labels is not None:
-        counts = np.bincount(comparison.labels[comparison.labels >= 0], minlength=len(comparison.classes))
-        classes = [[str(name), int(count)] for name, count in zip(comparison.classes, counts, strict=True)]
+    found: dict[str, Any] = {"classes": None, "columns": [], "n_constant": 0, "ratio": None, "filled": None}
+    if classes is not None:
+        counts = np.bincount(comparison.labels[comparison.labels >= 0], minlength=len(classes))
+        found["classes"] = list(zip(classes, counts, strict=True))
     if sparse.issparse(X):
-        share = X.nnz / (X.shape[0] * X.shape[1])
-        return {"classes": classes, "columns": [], "n_constant": 0, "ratio": None, "filled": _rounded(share)}
+        return found | {"filled": X.nnz / (X.shape[0] * X.shape[1])}
     deviation = X.std(axis=0, dtype=np.float64)
-    varying = deviation[deviation > 0]
-    columns = []
-    for j, column in enumerate(X.T[:OVERVIEW]):
-        five = column.mean(dtype=np.float64), deviation[j], column.min(), np.median(column), column.max()
-        columns.append([names[j], *_rounded([float(value) for value in five], 4)])
-    return {
-        "classes": classes,
-        "columns": columns,
-        "n_constant": int((deviation == 0).sum()),
-        "ratio": _rounded(float(varying.max() / varying.min()), 3) if varying.size else None,
-        "filled": None,
-    }
+    varying, A = deviation[deviation > 0], X[:, :OVERVIEW]
+    facts = A.mean(axis=0, dtype=np.float64), deviation, A.min(axis=0), np.median(A, axis=0), A.max(axis=0)
+    found["columns"] = list(zip(names, *facts, strict=False))
+    found["n_constant"] = (deviation == 0).sum()
+    found["ratio"] = varying.max() / varying.min() if varying.size else None
+    return found
 
 
 def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[str, Any] | None:
@@ -304,7 +306,7 @@ def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[
     mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
     correlations = (X.T @ Z / len(Z) - np.outer(mean, Z.mean(axis=0))) / np.where(deviation > 0, deviation, 1)[:, None]
     largest = np.argsort(-np.abs(correlations).max(axis=1), kind="stable")[:LOADINGS]
-    return {"names": [names[j] for j in largest], "values": _rounded(correlations[largest], 3)}
+    return {"names": [names[j] for j in largest], "values": correlations[largest]}
 
 
 def _stability(comparison: Any, X: Any, names: list[str], draws: int) -> dict[str, Any]:
@@ -313,57 +315,40 @@ def _stability(comparison: Any, X: Any, names: list[str], draws: int) -> dict[st
     estimator, labels = comparison.estimator(method, dimension), comparison.labels
     if labels is not None and not hasattr(reducer_of(estimator), "problem"):  # other methods would take -1 for a class
         X, labels = X[labels >= 0], labels[labels >= 0]
-    found = stability(estimator, X, labels, n_draws=draws)
-    leading = None
+    found, leading = stability(estimator, X, labels, n_draws=draws), None
     if _linear(comparison.models[method]) is not None:
         model = clone(estimator).fit(X, labels)
-        leading = loadings(model, X, labels, n_draws=draws, feature_names=names).rows(LEADING)
+        leading = loadings(model, X, labels, n_draws=draws, feature_names=names).rows(LEADING)[: LEADING * COMPONENTS]
     return {
         "method": method,
         "dimension": dimension,
         "draws": draws,
-        "rows": _rounded(found.rows()[:COMPONENTS]),
+        "rows": found.rows()[:COMPONENTS],
         "measure": found.measure,
         "score": found.score,
         "pca": found.pca_score,
         "p": found.p_value,
-        "loadings": None if leading is None else _rounded(leading[: LEADING * COMPONENTS]),
+        "loadings": leading,
     }
 
 
-def _samples(
-    comparison: Any, X: Any, rows: np.ndarray, names: list[str], images: np.ndarray | None, texts: Any
-) -> dict[str, Any]:
-    """What is shown of a sample: its image, its text, or some of its features."""
+def _samples(comparison: Any, X: Any, rows: np.ndarray, names: list[str], images: Any, texts: Any) -> dict[str, Any]:
+    """What is shown of a sample: its image, its text, or those of its features that weigh most in the recommended method."""
     if images is not None:
         return {"kind": "image", "sprite": _thumbnails(images[rows])}
     if texts is not None:
         words = _names("texts", texts, comparison.n_samples, [])
         return {"kind": "text", "texts": [words[i] if len(words[i]) <= TEXT else words[i][:TEXT] + " …" for i in rows]}
     if sparse.issparse(X):
-        return {"kind": "text", "texts": [_terms(X[[i]], names) for i in rows]}
-    columns = _telling(comparison, X)
-    return {
-        "kind": "row",
-        "names": [names[j] for j in columns],
-        "of": len(names),
-        "values": [_rounded(row.astype(float), 4) for row in X[np.ix_(rows, columns)]],
-    }
-
-
-def _terms(row: Any, names: list[str]) -> str:
-    """The features of a sparse row with the largest values."""
-    first = np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]
-    return ", ".join(names[j] for j in row.indices[first])
-
-
-def _telling(comparison: Any, X: np.ndarray) -> np.ndarray:
-    """The features that weigh most in the recommended method, in the order of their columns."""
-    if X.shape[1] <= COLUMNS:
-        return np.arange(X.shape[1])
-    model = comparison.models[comparison.choice[0]]
-    weight = np.ones(X.shape[1]) if (V := _linear(model)) is None else np.abs(V).sum(axis=0)
-    return np.sort(np.argsort(-weight * X.std(axis=0), kind="stable")[:COLUMNS])
+        terms = [(row, np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]) for row in (X[[i]] for i in rows)]
+        return {"kind": "text", "texts": [", ".join(names[j] for j in row.indices[first]) for row, first in terms]}
+    columns = np.arange(X.shape[1])
+    if len(columns) > COLUMNS:
+        V = _linear(comparison.models[comparison.choice[0]])
+        weight = X.std(axis=0) * (1 if V is None else np.abs(V).sum(axis=0))
+        columns = np.sort(np.argsort(-weight, kind="stable")[:COLUMNS])
+    shown = [names[j] for j in columns]
+    return {"kind": "row", "names": shown, "of": len(names), "values": _plain(X[np.ix_(rows, columns)], 4)}
 
 
 def _linear(model: Any) -> np.ndarray | None:
@@ -372,15 +357,6 @@ def _linear(model: Any) -> np.ndarray | None:
         return directions(model)
     except ValueError:
         return None
-
-
-def _spectrum(comparison: Any, method: str) -> dict[str, Any]:
-    own = hasattr(reducer_of(comparison.models[method]), "eigenvalues_")
-    return {
-        "values": _rounded(comparison.spectra[method]),
-        "kind": "Eigenvalue" if own else "Share of the variance",
-        "chosen": reducer_of(comparison.models[method]).n_components,
-    }
 
 
 def _components(model: Any, names: list[str], images: np.ndarray | None) -> dict[str, Any] | None:
@@ -392,11 +368,8 @@ def _components(model: Any, names: list[str], images: np.ndarray | None) -> dict
     if images is not None and images[0].size == V.shape[1]:
         return {"kind": "image", "sprite": _pictures(V.reshape(len(V), *images.shape[1:])), "count": len(V)}
     largest = np.argsort(-np.abs(V), axis=1, kind="stable")[:, :COLUMNS]
-    return {
-        "kind": "bars",
-        "names": [[names[j] for j in row] for row in largest],
-        "weights": _rounded(np.take_along_axis(V, largest, axis=1), 4),
-    }
+    shown = [[names[j] for j in row] for row in largest]
+    return {"kind": "bars", "names": shown, "weights": np.take_along_axis(V, largest, axis=1)}
 
 
 def _thumbnails(images: np.ndarray) -> dict[str, Any]:
@@ -407,10 +380,7 @@ def _thumbnails(images: np.ndarray) -> dict[str, Any]:
 
 
 def _pictures(V: np.ndarray) -> dict[str, Any]:
-    """One picture per direction, on its own range: blue is negative, orange positive, white 0.
-
-    Colour images are shown as grey.
-    """
+    """One picture per direction, on its own range: blue is negative, orange positive, white 0; the mean of colours."""
     V = V.mean(axis=3) if V.ndim == 4 else V
     scaled = V / np.abs(V).max(axis=(1, 2), keepdims=True)
     ends = np.array([[0, 84, 148], [213, 94, 0]])
@@ -426,14 +396,12 @@ def _sprite(images: np.ndarray) -> dict[str, Any]:
     h, w = max(1, round(scale * height)), max(1, round(scale * width))
     columns = ceil(sqrt(n * h / w))
     sheet = Image.new("RGB" if images.ndim == 4 else "L", (columns * w, ceil(n / columns) * h))
-    for i, image in enumerate(images):
-        small = (
-            Image.fromarray(image) if scale == 1 else Image.fromarray(image).resize((w, h), Image.Resampling.LANCZOS)
-        )
+    for i, image in enumerate(map(Image.fromarray, images)):
+        small = image if scale == 1 else image.resize((w, h), Image.Resampling.LANCZOS)
         sheet.paste(small, (i % columns * w, i // columns * h))
     file = io.BytesIO()
-    small_images = max(h, w) <= 16  # so small that no pixel may be lost
-    sheet.save(file, "WEBP", lossless=small_images, quality=75, method=6)
+    is_small = max(h, w) <= 16  # so small that no pixel may be lost
+    sheet.save(file, "WEBP", lossless=is_small, quality=75, method=6)
     url = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode("ascii")
     return {"url": url, "width": w, "height": h, "columns": columns}
 
@@ -444,30 +412,29 @@ def _graph(facts: dict[str, Any]) -> dict[str, Any]:
     return {
         "graph": repr(facts["graph"]),
         **{key: facts[key] for key in ("methods", "n_edges", "n_connected_components")},
-        "least": int(degrees.min()),
+        "least": degrees.min(),
         "median": float(np.median(degrees)),
-        "most": int(degrees.max()),
-        "degrees": np.flatnonzero(counts).tolist(),
-        "counts": counts[counts > 0].tolist(),
+        "most": degrees.max(),
+        "degrees": np.flatnonzero(counts),
+        "counts": counts[counts > 0],
     }
 
 
 def atlas(comparison: Any, y: Any, ids: Any, feature_names: Any, n_neighbors: int, max_points: int) -> dict[str, Any]:
     """The columns for Embedding Atlas."""
-    n = comparison.n_samples
+    n, d = comparison.n_samples, comparison.n_features
     rows = spread_rows(n, max_points)
     method, _ = comparison.choice
     space = np.asarray(comparison.spaces[method][rows], dtype=float)
     distances, places = NearestNeighbors(n_neighbors=min(n_neighbors, len(rows) - 1)).fit(space).kneighbors()
-    x = chosen_map(comparison, rows)
+    x, y_map = chosen_map(comparison, rows).T.astype(float)
     names = _names("ids", ids, n, [str(i + 1) for i in range(n)])
+    near = zip(places.tolist(), distances.tolist(), strict=True)
     columns: dict[str, Any] = {
         "id": [names[i] for i in rows],
-        "x": x[:, 0].astype(float),
-        "y": x[:, 1].astype(float),
-        "neighbors": [
-            {"ids": near.tolist(), "distances": far.tolist()} for near, far in zip(places, distances, strict=True)
-        ],
+        "x": x,
+        "y": y_map,
+        "neighbors": [{"ids": ids, "distances": far} for ids, far in near],
     }
     labels, classes = _colours(comparison, y)
     if labels is not None and classes is not None:
@@ -475,9 +442,7 @@ def atlas(comparison: Any, y: Any, ids: Any, feature_names: Any, n_neighbors: in
     if (predicted := _predicted(comparison, rows)) is not None:
         columns["predicted"] = [str(comparison.classes[code]) if code >= 0 else None for code in predicted[method]]
     if not sparse.issparse(comparison.X):
-        d = comparison.n_features
         features = _names("feature_names", feature_names, d, [f"feature {i}" for i in range(d)])
-        taken = set(columns)
         for j, name in enumerate(features[:50]):
-            columns[name if name not in taken else f"{name} (feature)"] = comparison.X[rows, j]
+            columns[name if name not in columns else f"{name} (feature)"] = comparison.X[rows, j]
     return columns

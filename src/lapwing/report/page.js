@@ -100,11 +100,6 @@
     return { dimensions, axes: (stored[dimensions] || stored[most]).slice(0, dimensions) };
   }
 
-  function spreadOut(i) {  // a place across the axis for points of one dimension: classes in rows, the same every time
-    const code = content.points.labels ? content.points.labels[i] : 0;
-    return code + 0.7 * (((i + 1) * 0.618034) % 1 - 0.5);
-  }
-
   // Three dimensions are turned and drawn flat: Plotly's own 3-D evaluates strings, which the policy of this page forbids.
   function turned([x, y, z]) {  // of a point of the cube from -1 to 1, what lies to the right and above
     const { azimuth, elevation } = state.turn, deep = x * Math.cos(azimuth) + y * Math.sin(azimuth);
@@ -131,14 +126,26 @@
     };
   }
 
-  function place(axes, dimensions, members) {
-    return { x: members.map((i) => axes[0][i]), y: members.map((i) => (dimensions === 1 ? spreadOut(i) : axes[1][i])) };
+  function place(axes, dimensions, members) {  // in one dimension points lie below the histograms, or as high as the feature shown
+    const j = featureShown();
+    const height = (i) => (dimensions > 1 ? axes[1][i] : j === null ? 0 : content.samples.values[i][j]);
+    return { x: members.map((i) => axes[0][i]), y: members.map(height) };
+  }
+
+  function histograms(values) {  // one per colour, over the same bins
+    const finite = values.filter((v) => v !== null), start = Math.min(...finite), size = (Math.max(...finite) - start) / 30 || 1;
+    return groups().map(({ name, code, members }) => ({
+      type: "histogram", x: members.map((i) => values[i]), customdata: members, name: plain(short(name, 28)), showlegend: false, visible: !state.hidden.has(code),
+      xbins: { start, size, end: Math.max(...finite) + size }, opacity: 0.65, marker: { color: code < 0 ? variable("--soft") : colour(code) },
+      hovertemplate: "%{y} samples<extra>%{fullData.name}</extra>",
+    }));
   }
 
   function pointTraces(axes, dimensions) {
     const size = ALL.length > 800 ? 5 : 7;
     const j = featureShown();
     const base = (members) => ({ type: "scatter", mode: "markers", hoverinfo: "none", customdata: members, showlegend: false, ...place(axes, dimensions, members) });
+    if (dimensions === 1 && j === null) return [...histograms(axes[0]), ...marks(base)];
     const traces = j !== null
       ? [{ ...base(ALL), marker: { size, opacity: 0.85, color: ALL.map((i) => content.samples.values[i][j]), colorscale: "Viridis", line: { width: 0 }, colorbar: { thickness: 9, outlinewidth: 0, len: 0.6, tickfont: { size: 10, color: variable("--soft") } } } }]
       : groups().map(({ name, code, members }) => ({
@@ -167,30 +174,31 @@
   }
 
   const BUTTONS = { flat: ["toImage", "zoom2d", "pan2d", "select2d", "lasso2d", "resetScale2d"], deep: ["toImage"] };
-  const flatLayout = (x, y) => ({ xaxis: x, yaxis: y, hovermode: "closest", hoverdistance: 12, margin: { l: 45, r: 10, t: 34, b: 42 } });
+  const flatLayout = (x, y) => ({ xaxis: x, yaxis: y, hovermode: "closest", hoverdistance: 12, barmode: groups().length > 3 ? "stack" : "overlay", bargap: 0, margin: { l: 45, r: 10, t: 34, b: 42 } });
+  const heightOfOne = () => axis(featureShown() === null ? "samples" : $("colour").selectedOptions[0].textContent);
 
   function drawMap() {
     const own = state.method === content.choice.method, d = content.choice.dimension;
     $("map-title").textContent = own ? `Map of ${d === 1 ? "the one dimension" : d === 2 ? "both dimensions" : `all ${d} dimensions`}` : `Map of ${content.choice.method}, which is recommended`;
     $("map-note").textContent = d > 2
       ? `A t-SNE of the ${d}-dimensional space: what is near here is near there; distances between groups mean little.`
-      : d === 2 ? "The space itself." : "The space itself; points are spread across it by class.";
-    const bare = { showticklabels: false, showgrid: false };
-    draw("plot-map", pointTraces(content.points.map, d === 1 ? 1 : 2), { ...flatLayout(axis("", bare), axis("", bare)), margin: { l: 10, r: 10, t: 34, b: 10 }, uirevision: "map" }, BUTTONS.flat);
+      : "The space itself.";
+    const bare = { showticklabels: false, showgrid: false }, flat = { ...flatLayout(axis("", bare), axis("", bare)), margin: { l: 10, r: 10, t: 34, b: 10 } };
+    draw("plot-map", pointTraces(content.points.map, Math.min(d, 2)), { ...(d === 1 ? flatLayout(axis("dimension 1"), heightOfOne()) : flat), uirevision: "map" }, BUTTONS.flat);
   }
 
   function drawEmbedding() {
     const { dimensions, axes } = coordinates();
     const names = (k) => `dimension ${k}`;
     $("axes-title").textContent = `${state.method}: axes`;
-    const flat = flatLayout(axis(names(1)), dimensions === 1 ? axis("", { visible: false }) : axis(names(2)));
+    const flat = flatLayout(axis(names(1)), dimensions === 1 ? heightOfOne() : axis(names(2)));
     const bare = (more) => axis("", { visible: false, fixedrange: true, range: [-1.9, 1.9], ...more });
     const deep = { ...flatLayout(bare(), bare({ scaleanchor: "x" })), margin: { l: 5, r: 5, t: 34, b: 5 }, dragmode: false };
     const traces = dimensions === 3 ? [...pointTraces(cube(axes), 2), cubeAxes()] : pointTraces(axes, dimensions);
     draw("plot-embedding", traces, { ...(dimensions === 3 ? deep : flat), uirevision: state.method + dimensions }, dimensions === 3 ? BUTTONS.deep : BUTTONS.flat);
     const few = dimensions < state.axes || dimensions === 1;
     $("embedding-note").textContent = few
-      ? `${state.method} has ${dimensions} dimension${dimensions === 1 ? " here; points are spread across it by class" : "s at most here"}.`
+      ? `${state.method} has ${dimensions} dimension${dimensions === 1 ? " here" : "s at most here"}.`
       : `The first ${dimensions} dimensions alone, fitted to all rows and scaled separately.${dimensions === 3 ? " Drag, or press the arrow keys, to turn them." : ""}`;
     $("plot-embedding").dataset.shown = `${state.method}/${dimensions}`;
   }
@@ -551,12 +559,16 @@
   }
   drawAll();
   showSample(0);
+  const samplesOf = (point) => (point.pointNumbers ? point.pointNumbers.map((k) => point.data.customdata[k]) : [point.customdata]);  // a bar has several
   ["plot-map", "plot-embedding"].forEach((id) => {
-    $(id).on("plotly_hover", (event) => showSample(event.points[0].customdata));
-    $(id).on("plotly_click", (event) => { if (!state.dragged) pick(event.points[0].customdata); });
+    $(id).on("plotly_hover", (event) => showSample(samplesOf(event.points[0])[0]));
+    $(id).on("plotly_click", (event) => { if (!state.dragged) pick(samplesOf(event.points[0])[0]); });
     $(id).on("plotly_selected", (event) => {
-      if (event) select([...new Set(event.points.map((point) => point.customdata))].sort((a, b) => a - b), "in the lasso");
+      if (event) select([...new Set(event.points.flatMap(samplesOf))].sort((a, b) => a - b), "in the lasso");
     });
+  });
+  document.querySelectorAll("table.numbers tbody td").forEach((cell) => {  // for narrow pages
+    cell.dataset.column = cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
   });
   $("colour").addEventListener("change", (event) => { state.colour = event.target.value; state.hidden.clear(); drawPoints(); });
   $("search").addEventListener("input", (event) => search(event.target.value));

@@ -7,12 +7,13 @@ learns and a score rewards: with few labels a model that always answers -1 seems
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import accuracy_score, get_scorer
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -38,28 +39,33 @@ def takes_unknown_for_a_class(model: Any) -> bool:
     return any(not isinstance(step, Reducer | str) and get_tags(step).target_tags.required for step in steps)
 
 
+def _length(X: Any) -> int:
+    if hasattr(X, "count_rows"):  # a data set of pyarrow
+        return X.count_rows()
+    return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
+
+
 def some_rows(X: Any, rows: np.ndarray) -> Any:
     """Rows of an array, a sparse matrix, a list or a data frame, by a mask or by their numbers."""
     check_in_memory(X, "taking some of the rows")
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     if hasattr(X, "iloc"):
-        return X.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows]
+        return X.iloc[rows]
     if hasattr(X, "filter") and hasattr(X, "schema"):  # a data frame of polars
-        return X[np.flatnonzero(rows) if rows.dtype == bool else rows]
+        return X[rows]
     return X.tocsr()[rows] if sparse.issparse(X) else np.asarray(X)[rows]
 
 
 class LabelledSplit(BaseCrossValidator):
     """Folds of the labelled rows; rows of unknown label (-1) take part in every training set and are never scored.
 
-    That is how a semi-supervised model will be used: the rows without labels are there when it is fitted. With ``groups`` they
-    stay out of the training set where a row of their group is scored, and with a
+    With ``groups`` they stay out of the training set where a row of their group is scored, and with a
     :class:`~sklearn.model_selection.TimeSeriesSplit` where they come after the first row that is scored.
 
     Parameters
     ----------
     cv : int or splitter, default=5
-        A whole number gives so many stratified folds, as in scikit-learn without shuffling; a splitter divides the labelled
-        rows.
+        How many stratified folds, not shuffled, or a splitter that divides the labelled rows.
 
     Examples
     --------
@@ -76,32 +82,14 @@ class LabelledSplit(BaseCrossValidator):
         self.cv = cv
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Rows to train with and rows to score, fold by fold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows, of which only the number matters.
-        y : array-like of shape (n_samples,)
-            Labels, -1 where unknown.
-        groups : array-like of shape (n_samples,), default=None
-            For splitters that keep groups together.
-
-        Yields
-        ------
-        train, test : ndarray
-        """
+        """Rows to train with and rows to score, fold by fold. Of X only the number of rows matters."""
         if y is None:
             raise ValueError("y=None: LabelledSplit divides the rows whose labels are known; pass y")
         codes = class_codes(y, _length(X))[0]
         labelled, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
-        groups = None if groups is None else np.asarray(groups)
-        splitter = self._splitter()
-        # The splitter is given the labels, and zeros in the place of the rows.
-        parts = splitter.split(
-            np.zeros((len(labelled), 1)), codes[labelled], None if groups is None else groups[labelled]
-        )
-        for train, test in parts:
+        groups, splitter = None if groups is None else np.asarray(groups), self._splitter()
+        zeros, of_labelled = np.zeros((len(labelled), 1)), None if groups is None else groups[labelled]
+        for train, test in splitter.split(zeros, codes[labelled], of_labelled):
             train, test, others = labelled[train], labelled[test], unknown
             if groups is not None:
                 others = unknown[~np.isin(groups[unknown], groups[test])]
@@ -110,17 +98,7 @@ class LabelledSplit(BaseCrossValidator):
             yield np.sort(np.concatenate([train, others])), test
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of folds.
-
-        Parameters
-        ----------
-        X, y, groups : array-like, default=None
-            What :meth:`split` takes.
-
-        Returns
-        -------
-        int
-        """
+        """The number of folds of what :meth:`split` takes."""
         if y is None:
             return int(self._splitter().get_n_splits(None, None, None))
         known = known_labels(y)
@@ -128,9 +106,7 @@ class LabelledSplit(BaseCrossValidator):
         return int(self._splitter().get_n_splits(np.zeros((len(y), 1)), y, groups))
 
     def _splitter(self) -> Any:
-        if hasattr(self.cv, "split"):
-            return self.cv
-        return StratifiedKFold(check_count("cv", self.cv, 2))
+        return self.cv if hasattr(self.cv, "split") else StratifiedKFold(check_count("cv", self.cv, 2))
 
 
 class TimeSplit(BaseCrossValidator):
@@ -161,21 +137,7 @@ class TimeSplit(BaseCrossValidator):
         self.n_splits = n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Rows to train with and rows to score, fold by fold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows, of which only the number matters.
-        y : array-like of shape (n_samples,), default=None
-            Labels, -1 where unknown.
-        groups : array-like of shape (n_samples,)
-            The time of each row: numbers, dates, or texts that sort by time.
-
-        Yields
-        ------
-        train, test : ndarray
-        """
+        """Rows to train with and rows to score, where ``groups`` are numbers, dates, or texts that sort by time."""
         n_splits = check_count("n_splits", self.n_splits, 2)
         if groups is None:
             raise ValueError("groups=None: TimeSplit needs the time of each row; pass it as groups=")
@@ -192,24 +154,8 @@ class TimeSplit(BaseCrossValidator):
             yield np.flatnonzero(times < start), np.flatnonzero((times >= start) & (times < end) & scored)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of folds.
-
-        Parameters
-        ----------
-        X, y, groups
-            Not used.
-
-        Returns
-        -------
-        int
-        """
+        """The number of folds."""
         return self.n_splits
-
-
-def _length(X: Any) -> int:
-    if hasattr(X, "count_rows"):  # a data set of pyarrow
-        return X.count_rows()
-    return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
 
 
 def labelled_scorer(scoring: str | Callable = "accuracy") -> Callable[..., float]:
@@ -219,11 +165,6 @@ def labelled_scorer(scoring: str | Callable = "accuracy") -> Callable[..., float
     ----------
     scoring : str or callable, default="accuracy"
         The score of those rows, as in scikit-learn.
-
-    Returns
-    -------
-    callable
-        ``scorer(estimator, X, y)``.
 
     Examples
     --------
@@ -236,58 +177,43 @@ def labelled_scorer(scoring: str | Callable = "accuracy") -> Callable[..., float
     >>> model.score(X, y), labelled_scorer()(model, X, y)
     (0.066..., 1.0)
     """
-    return _LabelledScorer(get_scorer(scoring) if isinstance(scoring, str) else scoring)
+    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    if not callable(scorer):
+        raise ValueError(f"scoring={scorer!r} must be a name that scikit-learn knows, or a callable")
+    return partial(_score_labelled, scorer)  # other processes can be sent it, and not a local function
 
 
-class _LabelledScorer:
-    """A scorer that can be sent to other processes, which a local function cannot."""
-
-    def __init__(self, scorer: Any):
-        if not callable(scorer):
-            raise ValueError(f"scoring={scorer!r} must be a name that scikit-learn knows, or a callable")
-        self.scorer = scorer
-
-    def __repr__(self) -> str:
-        return f"labelled_scorer({self.scorer!r})"
-
-    def __call__(self, estimator: Any, X: Any, y: Any, **options: Any) -> float:
-        known = known_labels(y)
-        if not known.any():
-            raise ValueError(
-                "no label is known (not -1) among the rows to score; split with lapwing.selection.LabelledSplit"
-            )
-        return self.scorer(estimator, some_rows(X, known), some_rows(y, known), **options)
+def _score_labelled(scorer: Callable, estimator: Any, X: Any, y: Any, **options: Any) -> Any:
+    known = known_labels(y)
+    if not known.any():
+        raise ValueError(
+            "no label is known (not -1) among the rows to score; split with lapwing.selection.LabelledSplit"
+        )
+    return scorer(estimator, some_rows(X, known), some_rows(y, known), **options)
 
 
 def retrieval_scorer(estimator: Any, X: Any, y: Any) -> float:
     """How well rows held out find others of their class among themselves, for ``scoring=`` of scikit-learn.
 
-    Each row is a query, and all other rows held out are what is searched. With the classes as groups, the rows held out are of
-    classes that the estimator has not seen: the score then tells how well a search works among new classes, which no
-    classifier can be asked. It is the mean average precision (:func:`lapwing.metrics.mean_average_precision`), 1 at best.
+    Each row held out is a query among the others, and the score is the mean average precision
+    (:func:`lapwing.metrics.mean_average_precision`), 1 at best. With the classes as groups it tells how well a search works
+    among classes that the estimator has not seen, which no classifier can be asked.
 
     Parameters
     ----------
     estimator : estimator
         Fitted, with ``transform``.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows held out.
-    y : array-like of shape (n_samples,)
-        Their classes, of which there are two or more; rows whose class is unknown (-1) are left out.
-
-    Returns
-    -------
-    float
+    X, y : array-like or sparse matrix of shape (n_samples, n_features), and array-like of shape (n_samples,)
+        The rows held out and their classes, two or more; rows whose class is unknown (-1) are left out.
 
     Notes
     -----
-    The more classes are searched, the harder it is, so scores of different numbers of folds cannot be compared. Few folds, such
-    as 2 or 3, leave many classes to search. Compare with the features as they are:
-    ``sklearn.preprocessing.FunctionTransformer()`` as the estimator.
+    The more classes are searched, the harder it is: compare scores of the same number of folds only, such as 2 or 3, which
+    leave many classes to search. ``sklearn.preprocessing.FunctionTransformer()`` as the estimator scores the features as given.
 
     Examples
     --------
-    Learn from five digits and search among the five others, and the other way round:
+    Learn from five digits and search among the five others, and the other way round.
 
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.model_selection import GroupKFold, cross_val_score
@@ -319,10 +245,9 @@ def _classifier_has(method: str) -> Callable[[Any], bool]:
 class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Fits a reducer to all rows, and a classifier to the labelled ones alone.
 
-    In scikit-learn's own :class:`~sklearn.pipeline.Pipeline` the classifier takes -1 for a class: it predicts it, and a grid
-    search rewards it for that. Here -1 means that the label is unknown. A reducer of lapwing sees the rows without labels too,
-    and reads -1 as it always does. One that would take -1 for a class, such as scikit-learn's LDA, is fitted to the labelled
-    rows. ``score`` counts labelled rows only, so this class alone makes a grid search honest.
+    In scikit-learn's own :class:`~sklearn.pipeline.Pipeline` the classifier takes -1 for a class, and a grid search rewards it
+    for predicting it. Here -1 means that the label is unknown. A reducer that would take -1 for a class, such as scikit-learn's
+    LDA, is fitted to the labelled rows. ``score`` counts labelled rows only, so this class alone makes a grid search honest.
 
     Parameters
     ----------
@@ -334,16 +259,12 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Attributes
     ----------
-    reducer_ : transformer
-        The fitted reducer.
-    classifier_ : classifier
-        The fitted classifier.
+    reducer_, classifier_ : transformer and classifier
+        Both, fitted.
     classes_ : ndarray of shape (n_classes,)
         The known labels.
-    n_features_in_ : int
-        The number of features. Set only where the reducer has it.
-    feature_names_in_ : ndarray of str
-        The names of the features. Set only where X has some.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        The number and the names of the features, where the reducer has them.
 
     Examples
     --------
@@ -366,19 +287,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.classifier = classifier
 
     def fit(self, X: Any, y: Any) -> SemiSupervised:
-        """Fit the reducer to all rows, and the classifier to the labelled ones.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
-            Class labels, -1 where unknown.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the reducer to all rows, and the classifier to those whose label in y is not -1."""
         if y is None:
             raise ValueError(
                 "SemiSupervised requires y to be passed, but the target y is None; pass class labels, -1 where unknown"
@@ -402,74 +311,26 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The classes of rows, never -1.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        Z = self._reduced(X)
-        return self.classifier_.predict(Z)
+        """The classes of rows, never -1."""
+        check_is_fitted(self)
+        return self.classifier_.predict(self.reducer_.transform(X))
 
     @available_if(_classifier_has("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, where the classifier has them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        Z = self._reduced(X)
-        return self.classifier_.predict_proba(Z)
+        """Probabilities of the classes, where the classifier has them."""
+        check_is_fitted(self)
+        return self.classifier_.predict_proba(self.reducer_.transform(X))
 
     @available_if(_classifier_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
-        """Values of the classifier's decision function, where it has one.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        Z = self._reduced(X)
-        return self.classifier_.decision_function(Z)
+        """Values of the classifier's decision function, where it has one."""
+        check_is_fitted(self)
+        return self.classifier_.decision_function(self.reducer_.transform(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy on the rows whose labels are known.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
-            Class labels, -1 where unknown.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts.
-
-        Returns
-        -------
-        float
-        """
+        """The accuracy on the rows whose labels in y are known (not -1)."""
         weight = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[known_labels(y)]}
-        return _LabelledScorer(_accuracy)(self, X, y, **weight)
-
-    def _reduced(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self.reducer_.transform(X)
+        return _score_labelled(ClassifierMixin.score, self, X, y, **weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -477,10 +338,6 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = inner is not None and inner.input_tags.pairwise
         tags.input_tags.sparse = inner is None or inner.input_tags.sparse
         return tags
-
-
-def _accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    return accuracy_score(y, model.predict(X), sample_weight=sample_weight)
 
 
 def reduced(reducer: Any, X: Any, y: Any, known: np.ndarray) -> Any:

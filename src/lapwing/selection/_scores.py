@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,8 @@ class NestedScores:
         The score of each split and number of dimensions.
     mean, std : ndarrays of shape (n_dimensions,)
         The mean and the standard deviation of the scores over the splits.
-    best_dimension : int
-        The number of dimensions of the largest mean; of several the smallest.
-    best_score : float
-        The largest mean.
+    best_score, best_dimension : float, int
+        The largest mean, and its number of dimensions.
 
     Examples
     --------
@@ -87,36 +84,26 @@ def nested_scores(
 
     The scores are those of :class:`sklearn.model_selection.GridSearchCV` over ``n_components``, which fits anew for each d:
     the first d eigenvectors of a larger solution are the solution for d (section 2.7 of [1]_ chooses d and k this way; for k,
-    call it for several graphs). ``pca="auto"`` keeps more principal directions for more components: there one fit serves the
-    numbers of components that share their directions. Methods whose first components depend on how many are asked for in
-    other ways are refused.
-
-    Rows of unknown label (-1) take part in fitting the reducer. The classifier does not learn from them, and they are not
-    scored.
+    call it for several graphs). Where ``pca="auto"`` keeps more principal directions for more components, a few more fits are
+    made. Methods whose first components depend on their number in other ways are refused. Rows of unknown label (-1) take part
+    in fitting the reducer alone.
 
     Parameters
     ----------
     estimator : reducer, or Pipeline that ends in one
         A linear or kernel method of lapwing; PCA with ``svd_solver="full"`` and LinearDiscriminantAnalysis of scikit-learn.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples.
-    y : array-like of shape (n_samples,)
-        The class labels, -1 where unknown.
+    X, y : array-like or sparse matrix of shape (n_samples, n_features), and array-like of shape (n_samples,)
+        The samples and their class labels, -1 where unknown.
     dimensions : None, int or sequence of int, default=None
         The numbers of dimensions that are tried. An integer D is 1, ..., D; None is 1, ..., ``n_components`` of the reducer.
     classifier : None or classifier, default=None
-        The classifier that is scored. None is ``KNeighborsClassifier(1)``.
+        The classifier that is scored; None is ``KNeighborsClassifier(1)``.
     cv : int, splitter or iterable, default=5
-        How the rows are split, as scikit-learn takes it. An integer is the number of stratified folds of the labelled rows
-        (:class:`LabelledSplit`).
+        A splitter of scikit-learn, or the number of stratified folds of the labelled rows (:class:`LabelledSplit`).
     scoring : None, str or callable, default=None
-        What is measured, as scikit-learn takes it. None is the classifier's own score, the accuracy.
+        What is measured, as scikit-learn takes it; None is the accuracy.
     n_jobs : int or None, default=None
         How many splits are worked on at the same time.
-
-    Returns
-    -------
-    NestedScores
 
     References
     ----------
@@ -162,19 +149,8 @@ def is_automatic(reducer: Any) -> bool:
     return automatic and why_not_nested(clone(reducer).set_params(pca=None)) is None
 
 
-def _score_each(scorer: Any, model: _EveryDimension, X: Any, y: Any) -> dict[str, float]:
-    rows = {id(fitted): np.asarray(fitted.transform(X)) for fitted in model.models_.values()}
-    parts = zip(model.dimensions, model.classifiers_, strict=True)
-    return {str(d): scorer(fitted, rows[id(model.models_[d])][:, :d], y) for d, fitted in parts}
-
-
 class _EveryDimension(BaseEstimator):
     """A reducer, and for each d a classifier on its first d components."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
-        return tags
 
     def __init__(self, estimator: Any, classifier: Any, dimensions: list[int]):
         self.estimator = estimator
@@ -182,9 +158,7 @@ class _EveryDimension(BaseEstimator):
         self.dimensions = dimensions
 
     def fit(self, X: Any, y: Any) -> _EveryDimension:
-        known = known_labels(y)
-        labels = known_part(y, known)
-        rows: dict[int, np.ndarray] = {}
+        known, rows = known_labels(y), {}
 
         def fitted(d: int) -> Any:
             model = clone(self.estimator)
@@ -193,17 +167,29 @@ class _EveryDimension(BaseEstimator):
             return model
 
         self.models_ = serving(fitted, sorted(set(self.dimensions)), is_automatic(reducer_of(self.estimator)))
+        labels = known_part(y, known)
         self.classifiers_ = [
             clone(self.classifier).fit(rows[id(self.models_[d])][:, :d], labels) for d in self.dimensions
         ]
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
+        return tags
+
+
+def _score_each(scorer: Any, model: _EveryDimension, X: Any, y: Any) -> dict[str, float]:
+    rows = {id(fitted): np.asarray(fitted.transform(X)) for fitted in model.models_.values()}
+    parts = zip(model.dimensions, model.classifiers_, strict=True)
+    return {str(d): scorer(fitted, rows[id(model.models_[d])][:, :d], y) for d, fitted in parts}
+
 
 def serving(fitted: Callable[[int], Any], dimensions: list[int], automatic: bool) -> dict[int, Any]:
     """For each number of dimensions, a fitted model whose first components are those of that number.
 
-    One fit with the largest number serves all. But where ``pca="auto"`` keeps more principal directions for more components,
-    a fit serves only the numbers with the same directions. These ranges are found by halving.
+    One fit with the largest number serves all, but where ``pca="auto"`` keeps more principal directions for more components,
+    only the numbers with the same directions. These ranges are found by halving.
     """
     first, last = dimensions[0], dimensions[-1]
     models = {last: fitted(last)}
@@ -226,13 +212,12 @@ def serving(fitted: Callable[[int], Any], dimensions: list[int], automatic: bool
 
 
 def _dimensions(dimensions: Any, reducer: Any) -> list[int]:
-    name = "n_components" if dimensions is None else "dimensions"
-    given = reducer.n_components if dimensions is None else dimensions
+    name, given = ("n_components", reducer.n_components) if dimensions is None else ("dimensions", dimensions)
     if given is None:
         raise ValueError(
             "dimensions=None takes n_components of the reducer, which is None too; give dimensions=, such as 20"
         )
-    if isinstance(given, Integral) or not np.iterable(given) or isinstance(given, str):
+    if isinstance(given, str) or not np.iterable(given):
         return list(range(1, check_count(name, given) + 1))
     counts = [check_count(name, d) for d in given]
     if not counts:
@@ -262,8 +247,7 @@ def why_not_nested(reducer: Any) -> str | None:
 def _is_nested(reducer: Any) -> bool:
     """Whether a fit with fewer components, and the same ``pca``, finds the first components of this one.
 
-    It does not where each fit draws other landmarks. The eigenvectors of a graph that LPI regresses on may belong to equal
-    eigenvalues, and then depend on how many are asked for.
+    Other landmarks in each fit do not, nor do graph eigenvectors of equal eigenvalues, which LPI regresses on.
     """
     if getattr(reducer, "landmarks", None) is not None and reducer.random_state is None:
         return False
@@ -279,15 +263,12 @@ class BootstrapError:
     ----------
     errors : ndarray of shape (n_bootstraps,)
         The error rate of each draw on the samples that it left out.
-    training_error : float
-        The error rate on all samples of a model that was fitted to all of them.
-    no_information_error : float
-        The error rate that the same predictions would have if they had nothing to do with the labels.
+    training_error, no_information_error : float
+        The error rate of a model of all samples on these, and if its predictions had nothing to do with the labels.
     mean, std : float
         The mean and the standard deviation of ``errors``. The mean is too high, since a draw holds only 63.2 % of the samples.
     error_632 : float
-        0.368 ``training_error`` + 0.632 ``mean`` [1]_. It is too low for classifiers that know their training samples by heart,
-        such as one nearest neighbour.
+        0.368 ``training_error`` + 0.632 ``mean`` [1]_, too low for classifiers that know their training samples by heart.
     error_632_plus : float
         The same, with a weight of the mean that grows from 0.632 to 1 with the amount of overfitting [1]_.
 
@@ -342,21 +323,16 @@ def bootstrap_error(
 ) -> BootstrapError:
     """Estimate the error rate of a classifier on reduced data by the bootstrap.
 
-    Fits are on samples drawn with replacement, and tests on the samples left out (section 2.7 of [1]_, beside
-    cross-validation). A draw is as large as X and holds some samples several times. These are neighbours at distance 0, and
-    leave less room for others in a graph of few neighbours.
-
-    Rows of unknown label (-1) take part in every fit of the reducer (:class:`SemiSupervised`). They are not drawn, the
-    classifier does not learn from them, and they count in no error.
+    Fits are on as many samples drawn with replacement, and tests on those left out. Samples that
+    are drawn several times are neighbours at distance 0, and leave less room for others in a graph of few neighbours. Rows of
+    unknown label (-1) take part in every fit of the reducer alone (:class:`SemiSupervised`).
 
     Parameters
     ----------
     estimator : transformer, Pipeline of transformers, or "passthrough"
         What reduces the data. ``"passthrough"`` tests the classifier on X as it is.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples.
-    y : array-like of shape (n_samples,)
-        The class labels, -1 where unknown.
+    X, y : array-like or sparse matrix of shape (n_samples, n_features), and array-like of shape (n_samples,)
+        The samples and their class labels, -1 where unknown.
     classifier : None or classifier, default=None
         The classifier that is tested. None is ``KNeighborsClassifier(1)``.
     n_bootstraps : int, default=50
@@ -365,14 +341,6 @@ def bootstrap_error(
         Makes the draws repeatable.
     n_jobs : int or None, default=None
         How many draws are worked on at the same time; the result does not depend on it.
-
-    Returns
-    -------
-    BootstrapError
-
-    References
-    ----------
-    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005.
 
     Examples
     --------
@@ -395,29 +363,26 @@ def bootstrap_error(
             f"y has {len(labels)} samples of {np.unique(labels).size} classes; the bootstrap needs 3 or more of 2 classes or more"
         )
     model = SemiSupervised(estimator, classifier)
-    splits = list(_draws(labels, known, n_bootstraps, check_random_state(random_state)))
+    splits = list(_draws(known, labels, n_bootstraps, check_random_state(random_state)))
     found = cross_validate(model, X, y, cv=splits, n_jobs=n_jobs, error_score="raise")
     predicted = clone(model).fit(X, y).predict(some_rows(X, known))
     chance = sum(np.mean(labels == label) * np.mean(predicted == label) for label in np.unique(labels))
     return BootstrapError(1 - found["test_score"], float(np.mean(predicted != labels)), float(1 - chance))
 
 
-def _draws(
-    labels: np.ndarray, known: np.ndarray, n_bootstraps: int, random: RandomState
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _draws(known: np.ndarray, labels: np.ndarray, n_bootstraps: int, random: RandomState) -> Iterator[tuple]:
     """Labelled rows drawn with replacement, together with all unlabelled rows; and the labelled rows left out."""
     places, unknown = np.flatnonzero(known), np.flatnonzero(~known)
-    n, drawn = len(labels), 0
-    while drawn < n_bootstraps:
-        rows = random.randint(n, size=n)
-        others = np.setdiff1d(np.arange(n), rows)
-        if others.size and np.unique(labels[rows]).size > 1:
-            drawn += 1
-            yield np.concatenate([places[rows], unknown]), places[others]
+    while n_bootstraps > 0:
+        drawn = random.randint(len(labels), size=len(labels))
+        others = np.setdiff1d(np.arange(len(labels)), drawn)
+        if others.size and np.unique(labels[drawn]).size > 1:
+            n_bootstraps -= 1
+            yield np.concatenate([places[drawn], unknown]), places[others]
 
 
 def _check_drawable(estimator: Any) -> None:
-    """Raise where a graph indexes rows. A draw has as many rows as X, but other ones, and nothing else would notice."""
+    """Raise where a graph indexes rows, since a draw has as many rows as X, but other ones."""
     for name, value in (estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}).items():
         matrix = name.split("__")[-1] in ("graph", "penalty") and hasattr(value, "shape")
         distances = name.endswith("metric") and isinstance(value, str) and value == "precomputed"

@@ -2,11 +2,17 @@
 
 from .._public import public
 from ._certificate import TOLERANCES, Certificate, CertificateWarning, certify, estimate_norm
-from ._inverse import inverse
-from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
-from ._rank import RankError, numerical_rank
-from ._ratio import trace_ratio
-from ._solve import Solution, fix_signs, largest_value, solve, solve_operators
+from ._solve import (
+    RankError,
+    Solution,
+    fix_signs,
+    largest_value,
+    numerical_rank,
+    solve,
+    solve_operators,
+    trace_ratio,
+)
+from ._ways import LanczosError, inverse, seeded_eigsh, single_blas_thread
 
 __all__ = [
     "TOLERANCES",

@@ -1,42 +1,28 @@
 """Block Lanczos with thick restarts: it multiplies many vectors at once, in the precision of the data.
 
-It is here because SciPy's ``lobpcg``, which multiplies blocks too, may fail to converge, without a preconditioner or with a
-diagonal one. The table gives seconds of CPU, and residuals as a share of the spectrum (``benchmarks/solvers.py``, one
-thread):
-
-=======================================================  =============  =============  ================
-case                                                     block Lanczos  lobpcg         lobpcg, diagonal
-=======================================================  =============  =============  ================
-GLPCA, MNIST 70,000 x 784 float32, 50 components         11.3, 1e-6     6.9, **2e-2**  23.5, 1e-5
-GLPCA, 10,000 x 256 float32, 20 components               0.35, 4e-6     1.6, 5e-5      0.43, 9e-6
-the same in float64                                      1.2, 1e-13     14.3, 5e-9     1.9, 6e-13
-Laplacian of a torus, 4,900 rows: eigenvalues repeat     2.7, 8e-15     10.1, 2e-9     9.6, 2e-9
-ring of 1,000 rows: each eigenvalue twice                0.42, 1e-12    0.85, 3e-8     0.90, 3e-8
-30 complete graphs of 100 rows: 0 is repeated 30 times   0.15, 2e-15    0.03, 4e-15    0.03, 4e-15
-=======================================================  =============  =============  ================
-
-Whether ``lobpcg`` breaks down in single precision depends on the width of its block. Where it does, its eigenvalues are off
-by 2 % of the spectrum. ARPACK in single precision takes 11.6 s on MNIST and 0.17 s on the second case. But it multiplies one
-vector at a time, and it finds a repeated eigenvalue once: on the torus its 20th eigenvalue is off by 3e-3.
+SciPy's ``lobpcg`` multiplies blocks too, but may fail to converge: in single precision its eigenvalues of GLPCA on MNIST are
+off by 2 % of the spectrum, and with a diagonal preconditioner it takes twice as long. ARPACK multiplies one vector at a time,
+and finds a repeated eigenvalue once (``benchmarks/solvers.py`` compares them).
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import qr
 from sklearn.exceptions import ConvergenceWarning
 
-from ._lanczos import Apply
+Apply = Callable[[np.ndarray], np.ndarray]
 
 # Where X is too large for the cache, a product with 16 vectors takes as long as 4 products with one vector. But what a basis
 # finds grows with the number of its blocks. So a basis has 16 blocks, and 5 k vectors or more (measured).
-WIDEST, NARROWEST, BLOCKS, SHARE = 16, 4, 16, 5
-RESTARTS = 1000
-ROWS = 4096  # this many rows are rotated at a time
+WIDEST_BLOCK, NARROWEST_BLOCK, BASIS_BLOCKS, BASIS_PER_PAIR = 16, 4, 16, 5
+MOST_RESTARTS = 1000
+ROTATED_ROWS = 4096  # this many rows are rotated at a time
 # Columns shorter than this share of the longest count as nearly dependent; the square of the share still exceeds rounding.
-DEPENDENT = 1e-5
+DEPENDENT_SHARE = 1e-5
 
 
 def block_largest(
@@ -63,7 +49,7 @@ def block_largest(
 
 
 def _width(k: int) -> int:
-    return min(max(-(-SHARE * k // BLOCKS), NARROWEST), WIDEST)
+    return min(max(-(-BASIS_PER_PAIR * k // BASIS_BLOCKS), NARROWEST_BLOCK), WIDEST_BLOCK)
 
 
 def _may_hide(values: np.ndarray, width: int, tol: float) -> bool:
@@ -79,7 +65,7 @@ def _search(
     apply: Apply, deflated: np.ndarray, k: int, tol: float, random: np.random.RandomState, scale: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, float | None]:
     krylov = _Krylov(deflated, k, random)
-    for _ in range(RESTARTS):
+    for _ in range(MOST_RESTARTS):
         krylov.grow(apply)
         values, rotation, residuals = krylov.pairs()
         if (residuals[:k] <= tol * max(scale, np.abs(values).max())).all():
@@ -87,7 +73,7 @@ def _search(
         krylov.restart(values, rotation)
     else:
         warnings.warn(
-            f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {RESTARTS} restarts, above {tol:.2g}; they "
+            f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {MOST_RESTARTS} restarts, above {tol:.2g}; they "
             "are used as they are",
             ConvergenceWarning,
             stacklevel=2,
@@ -106,7 +92,7 @@ class _Krylov:
         n, self.before = deflated.shape
         self.k, self.count, self.width = k, 0, _width(k)
         room = (n - self.before) // self.width - 1
-        self.size = self.width * min(max(-(-SHARE * k // self.width), BLOCKS), room)
+        self.size = self.width * min(max(-(-BASIS_PER_PAIR * k // self.width), BASIS_BLOCKS), room)
         self.columns = np.empty((n, self.before + self.size + self.width), deflated.dtype, order="F")
         self.columns[:, : self.before] = deflated
         self.T = np.zeros((self.size, self.size))
@@ -156,8 +142,8 @@ class _Krylov:
         """Keep F and the first Ritz vectors: so many that half of the room beyond k is free."""
         kept = self.size - self.width * max(1, (self.size - self.k) // (2 * self.width))
         V, rotation = self.columns[:, self.before : -self.width], rotation[:, :kept].astype(self.columns.dtype)
-        for start in range(0, len(V), ROWS):  # in place
-            V[start : start + ROWS, :kept] = V[start : start + ROWS] @ rotation
+        for start in range(0, len(V), ROTATED_ROWS):  # in place
+            V[start : start + ROTATED_ROWS, :kept] = V[start : start + ROTATED_ROWS] @ rotation
         V[:, kept : kept + self.width] = self.columns[:, -self.width :]
         self.T[:] = 0
         # The next product gives the entries that couple these vectors with F.
@@ -176,6 +162,6 @@ def _orthonormal(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     except np.linalg.LinAlgError:
         return qr(W, mode="economic", check_finite=False)
     lengths = np.diagonal(R)
-    if lengths.min() <= DEPENDENT * lengths.max():
+    if lengths.min() <= DEPENDENT_SHARE * lengths.max():
         return qr(W, mode="economic", check_finite=False)
     return W @ np.linalg.inv(R).astype(W.dtype), R

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import asin, inf, pi, sqrt
@@ -9,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from .._validation import caller_stacklevel
 
 # The largest residual and error of the constraint with which a certificate holds, by the precision of X.
 TOLERANCES = {"float64": 1e-6, "float32": 1e-3}
@@ -85,41 +88,33 @@ class Certificate:
         return self.residual <= self.tolerance and self.constraint_error <= self.tolerance
 
     def __str__(self) -> str:
-        parts = {
-            "residual": f"{self.residual:.1e}",
-            "constraint error": f"{self.constraint_error:.1e}",
-            "condition": "" if self.condition is None else f"{self.condition:.1e}",
-            "gap": "" if self.gap is None else "all directions kept" if self.gap == inf else f"{self.gap:.2g}",
-            "at most this far from the true directions": (
-                "" if self.angle is None else f"{self.angle * 180 / pi:.1e} degrees"
-            ),
-        }
-        return ", ".join(f"{name} {value}" for name, value in parts.items() if value)
+        text = f"residual {self.residual:.1e}, constraint error {self.constraint_error:.1e}"
+        if self.condition is not None:
+            text += f", condition {self.condition:.1e}"
+        if self.gap is not None:
+            text += f", gap {'all directions kept' if self.gap == inf else f'{self.gap:.2g}'}"
+        if self.angle is not None:
+            text += f", at most this far from the true directions {self.angle * 180 / pi:.1e} degrees"
+        return text
 
     def _repr_html_(self) -> str:
         verdict = "solves its problem" if self.holds else f"exceeds the tolerance of {self.tolerance:g}"
         return f"<p><strong>{verdict}</strong>: {self}</p>"
 
 
-def certify(solution: Any, dtype: Any = np.float64) -> Certificate:
-    r"""Check eigenpairs, whichever solver found them: a :class:`~lapwing.solvers.Solution` says what was to be solved.
+def certify(solution: Any, dtype: Any = np.float64, who: str = "the solver") -> Certificate:
+    """Check eigenpairs, whichever solver found them: a ``Solution`` says what was to be solved. Warn where they are not right.
 
-    The bound of the angle: let :math:`R = C Z - Z \Theta`, where C is the matrix A in coordinates in which B is the identity, and
-    Z are the directions in these coordinates. Suppose that the eigenvalues that are left out exceed those of :math:`\Theta` by
-    :math:`\delta` or more. Then the sine of the angle is at most :math:`\|R\| / (\delta \sigma)`, where :math:`\sigma` is the
-    smallest singular value of Z [1]_. The next eigenvalue may itself be wrong by as much as the residual.
-
-    References
-    ----------
-    .. [1] C. Davis and W. M. Kahan, "The rotation of eigenvectors by a perturbation. III", SIAM Journal on Numerical Analysis 7,
-       1970. https://doi.org/10.1137/0707001
+    The angle is bounded by the theorem of Davis and Kahan (SIAM Journal on Numerical Analysis 7, 1970,
+    https://doi.org/10.1137/0707001). In coordinates in which B is the identity, its sine is at most the norm of the residuals,
+    over the distance to the eigenvalues that are left out, over the smallest singular value of the directions. The next
+    eigenvalue may itself be wrong by as much as the residual.
     """
-    s, V = solution, solution.vectors.astype(np.float64, copy=False)
-    mu, T, known = s.values - s.shift, s.T, s.B is None or s.T is not None
+    s, T, mu, n = solution, solution.T, solution.values - solution.shift, len(solution.vectors)
+    V, known = s.vectors.astype(np.float64, copy=False), s.B is None or T is not None
     BV = V if s.B is None else s.B @ V
-    right = BV + s.rho * V
-    AV = s.A @ V.astype(s.A.dtype if s.A.dtype == np.float32 else np.float64, copy=False)
-    residuals = np.asarray(AV, dtype=np.float64) - s.shift * BV - right * mu
+    right, AV = BV + s.rho * V, s.A @ (V.astype(np.float32) if s.A.dtype == np.float32 else V)
+    residuals = AV.astype(np.float64, copy=False) - s.shift * BV - right * mu
     white = T.T @ residuals if T is not None else residuals if known else residuals / sqrt(s.rho)
     errors, unseen = [V.T @ right - np.eye(mu.size)], 0.0
     if s.deflated is not None:
@@ -129,38 +124,38 @@ def certify(solution: Any, dtype: Any = np.float64) -> Certificate:
         unseen = float(np.linalg.norm(V - T @ (T.T @ right)) / (np.linalg.norm(V) or 1.0))
     # The columns of T are orthogonal, and their lengths are 1 over the roots of the eigenvalues of B + rho.
     roots = np.ones(1) if T is None else 1 / np.sqrt(np.asarray((T * T).sum(axis=0)).ravel())
-    largest = roots.max() ** 2 if known else estimate_norm(lambda U: s.B @ U + s.rho * U, len(V))
+    largest = roots.max() ** 2 if known else estimate_norm(lambda U: s.B @ U + s.rho * U, n)
     if isinstance(s.A, np.ndarray):
         size = float(np.linalg.norm(s.A - s.shift * s.B if s.shift else s.A))
     elif sparse.issparse(s.A) and not s.shift:
-        size = float(
-            abs(s.A.copy()).sum(axis=1).max()
-        )  # of a copy, since SciPy sorts the entries of what it takes abs of
+        size = float(abs(s.A.copy()).sum(axis=1).max())  # of a copy, whose entries SciPy sorts
     else:
-        size = s.scale or estimate_norm(lambda U: s.A @ U - s.shift * (U if s.B is None else s.B @ U), len(V))
+        size = s.scale or estimate_norm(lambda U: s.A @ U - s.shift * (U if s.B is None else s.B @ U), n)
     scale = (size + np.abs(mu) * largest) * np.linalg.norm(V, axis=0)
-    shares = np.linalg.norm(white * (roots[:, None] if known else sqrt(s.rho)), axis=0) / np.where(
-        scale > 0, scale, 1.0
-    )
+    shares = np.linalg.norm(white * (roots[:, None] if known else sqrt(s.rho)), axis=0) / np.where(scale > 0, scale, 1)
     error, residual = max(float(np.linalg.norm(np.vstack(errors))), unseen), float(np.linalg.norm(white))
     gap, angle = None if s.following is None else max(float(s.following - s.values[-1]), 0.0), None
     if gap is not None:
         apart = (gap - residual) * sqrt(max(1 - error, 0.0))
         angle = asin(min(1.0, residual / apart)) if apart > 0 else pi / 2
     condition = float((roots.max() / roots.min()) ** 2) if known else None
-    return Certificate(float(shares.max()), error, s.rank, condition, gap, angle, TOLERANCES[np.dtype(dtype).name])
+    tolerance = max(TOLERANCES[np.dtype(dtype).name], s.accuracy)
+    found = Certificate(float(shares.max()), error, s.rank, condition, gap, angle, tolerance)
+    if not max(found.residual, found.constraint_error) <= found.tolerance:  # also where one is NaN
+        warnings.warn(
+            f"{who} solved its problem less well than to {found.tolerance:.1g} ({found}); ask for fewer components, or leave out "
+            "what is near rounding, by pca= or ridge= where there is one",
+            CertificateWarning,
+            stacklevel=caller_stacklevel(),
+        )
+    return found
 
 
 def estimate_norm(apply: Callable[[np.ndarray], np.ndarray], n: int) -> float:
-    """The norm of a symmetric matrix of n rows, from a few steps of the power method.
-
-    It is never too large, and rarely much too small.
-    """
+    """The norm of a symmetric matrix of n rows, from a few steps of the power method: rarely much too small, never too large."""
     v, found = np.random.RandomState(0).standard_normal((n, 1)), 0.0
     for _ in range(POWER_STEPS):
-        before = float(np.linalg.norm(v))
-        if not before:
-            break
-        v = apply(v / before)
-        found = max(found, float(np.linalg.norm(v)))
+        if before := float(np.linalg.norm(v)):
+            v = apply(v / before)
+            found = max(found, float(np.linalg.norm(v)))
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -14,50 +13,41 @@ from scipy.linalg import orth
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 
 from ._block import block_largest
-from ._lanczos import LanczosError, krylov, seeded_eigsh
-from ._rank import RankError, whitening
 from ._ways import (
+    LanczosError,
     Pairs,
     Standard,
     block_lanczos,
     decomposed,
     dense,
+    krylov,
     lanczos,
+    seeded_eigsh,
     shift_invert,
     whole,
 )
 
-
-class Solver(NamedTuple):
-    name: str
-    pairs: Callable[[Standard, int], Pairs]
-
-
+NEWTON_STEPS = 100  # of Newton's method, which takes fewer than ten
 # Seconds of CPU are those of benchmarks/solvers.py, on one thread.
-FEW_ROWS = (
-    400  # rows: with 400, a Laplacian takes 0.05 s both densely and by Lanczos; with 800 it takes 0.18 s and 0.07 s
-)
+# Rows: with 400, a Laplacian takes 0.05 s both densely and by Lanczos; with 800 it takes 0.18 s and 0.07 s.
+FEW_ROWS = 400
 # Rows: a dense solution takes 2.4 s with 2000 and 5.9 s with 3000. Beyond, blocks follow where Lanczos fails: they may take
 # longer than this, but do not grow as n^3.
 MANY_ROWS = 2000
 # The restarts that Lanczos is allowed: few where the next solver takes seconds, many where that may take minutes.
 FEW_RESTARTS, MANY_RESTARTS = 100, 1000
-DENSE = Solver("dense", dense)
-LANCZOS_100 = Solver("lanczos", partial(lanczos, restarts=FEW_RESTARTS))
-LANCZOS_1000 = Solver("lanczos", partial(lanczos, restarts=MANY_RESTARTS))
-INVERTED = Solver("shift-invert", partial(shift_invert, restarts=MANY_RESTARTS))
-BLOCKS = Solver("block-lanczos", block_lanczos)
+DENSE = ("dense", dense)
+LANCZOS_100 = ("lanczos", partial(lanczos, restarts=FEW_RESTARTS))
+LANCZOS_1000 = ("lanczos", partial(lanczos, restarts=MANY_RESTARTS))
+INVERTED = ("shift-invert", partial(shift_invert, restarts=MANY_RESTARTS))
+BLOCKS = ("block-lanczos", block_lanczos)
 
-# The solvers that are tried, in this order. Where one raises LanczosError, since eigenvalues crowd or repeat, the next one is
-# tried; the last never raises it. The first column is for up to FEW_ROWS rows, or more than a third of all eigenpairs, the second
-# for up to MANY_ROWS rows, and the third for more. Where B is an operator too, there is only Lanczos with conjugate gradients
-# (solve_operators).
+# Arrays are decomposed. For other matrices these solvers are tried, in this order. Where one raises LanczosError, since
+# eigenvalues crowd or repeat, the next one is tried; the last never raises it. The first column is for up to FEW_ROWS rows, or
+# more than a third of all eigenpairs, the second for up to MANY_ROWS rows, and the third for more. Where B is an operator too,
+# there is only Lanczos with conjugate gradients (solve_operators).
 # fmt: off
-TABLE = {
-    # A dense matrix. Take a pencil with k = 10 and 200, 1000 or 3000 columns. Making B the identity takes 0.01, 0.33 or 8.6
-    # s. After that a dense solution takes 0.005, 0.08 or 2.5 s, and Lanczos 0.02, 0.06 or 1.2 s. Without a B, a dense
-    # solution of 1000 columns takes 0.08 s, and Lanczos fails after 0.5 s.
-    "array":      ([DENSE], [DENSE],                  [DENSE]),
+TABLE: dict[str, tuple[list, list, list]] = {
     # Sparse and semidefinite, with eigenvalues crowding at 0. On 5000 points of a surface Lanczos fails after 0.5 s, and
     # factors take 0.13 s.
     "crowded":    ([DENSE], [INVERTED, DENSE],        [INVERTED, BLOCKS]),
@@ -76,43 +66,26 @@ TABLE = {
 # fmt: on
 
 
+class RankError(ValueError):
+    """Raised where more directions are asked for than there are."""
+
+
 class Solution(NamedTuple):
-    """What was found, and the problem as it was solved.
+    """What was found, and the problem: ``(A - shift B) v = (lambda - shift) (B + rho I) v``, on the range of T where given."""
 
-    It is ``(A - shift B) v = (lambda - shift) (B + rho I) v`` on the range of T, less ``deflated``.
-
-    Attributes
-    ----------
-    values, vectors : ndarray
-        Eigenvalues, ascending, and eigenvectors in columns.
-    rank : int or None
-        How many there are in all; None where that is not known.
-    solver : str
-    A, B : matrices or operators
-        B is None for the identity.
-    T : ndarray, sparse array or None
-        Orthogonal columns with ``Tᵀ (B + rho I) T = I``; None where B is the identity or an operator.
-    deflated : ndarray or None
-        An orthonormal basis of the directions that are kept out, in the coordinates of T.
-    rho, shift : float
-    following : float or None
-        The eigenvalue after the last that was asked for; infinite where there is none, None where it is not known.
-    scale : float
-        The norm of an operator A, or of the terms that add up to it and may cancel one another; 0 where it is not known.
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray
-    rank: int | None
+    values: np.ndarray  # ascending
+    vectors: np.ndarray  # in columns
+    rank: int | None  # how many there are in all; None where that is not known
     solver: str
     A: Any
-    B: Any = None
-    T: Any = None
-    deflated: np.ndarray | None = None
+    B: Any = None  # None for the identity
+    T: Any = None  # orthogonal columns with Tᵀ (B + rho I) T = I; None where B is the identity or an operator
+    deflated: np.ndarray | None = None  # an orthonormal basis of what is kept out, in the coordinates of T
     rho: float = 0.0
     shift: float = 0.0
-    following: float | None = None
-    scale: float = 0.0
+    following: float | None = None  # the next eigenvalue; infinite where there is none, None where it is unknown
+    scale: float = 0.0  # the norm of an operator A, or of parts of it that may cancel; 0 where it is unknown
+    accuracy: float = 0.0  # what was aimed at or reached, where that is more than the tolerance of a certificate
 
 
 def solve(
@@ -136,22 +109,19 @@ def solve(
 
     Parameters
     ----------
-    A : ndarray, sparse array or operator of shape (n, n)
-        A symmetric matrix. An operator is a LinearOperator; where its ``dtype`` is float32, its products are in single
-        precision.
+    A : ndarray, sparse array or LinearOperator of shape (n, n)
+        Symmetric. The products of an operator of float32 are in single precision.
     B : None, or ndarray of shape (n, n) or (n,)
         None is the identity. An array of shape (n,) is a diagonal, and rows where it is 0 stay at 0.
     k : int or None
         How many eigenpairs to find; None finds all.
-    ridge, shift : float, default=0
+    ridge, shift, per : float
         With a ridge, ``(A - shift B) v = (lambda - shift) (B + rho I) v``: what B does not see goes to lambda = shift, not to
-        0. rho is ``ridge`` times the trace of B over ``per``.
-    per : float, default=None
-        None is the rank of B, so that the unit of the ridge is the mean eigenvalue of B.
+        0. rho is ``ridge`` times the trace of B over ``per``; None is the rank of B, so that the unit is its mean eigenvalue.
     floor : float, default=0
         Eigenvalues of B up to here count as 0.
     deflate : ndarray of shape (n, m), default=None
-        Vectors d to keep out, ``dᵀ B v = 0``.
+        Vectors d to keep out, ``dᵀ B v = 0``, where A is no ndarray.
     semidefinite : bool, default=False
         A promise that a sparse A has no negative eigenvalue, so that it may be factorised.
     crowded : bool, default=False
@@ -166,30 +136,26 @@ def solve(
     B = None if B is None or (B.ndim == 1 and not ridge and (B == 1).all()) else B
     T: Any = None if B is None else whitening(B, ridge, floor, per)
     B = sparse.diags_array(B, format="csr") if B is not None and B.ndim == 1 else B
-    rho = float(ridge * B.diagonal().sum() / (per or T.shape[1])) if ridge and B is not None else 0.0
-    out = None
-    if isinstance(A, np.ndarray) and deflate is None:
-        M = A.astype(np.float64, copy=False) if T is None else T.T @ ((A - shift * B if shift else A) @ T)
-        rank, name = len(M), "dense"
-        if rank == 0 or (k or 0) > rank:
-            raise RankError(too_few(k, rank))
-        k = rank if k is None else k
-        found = decomposed((M + M.T) / 2, k)
+    rho = float(ridge * B.diagonal().sum() / (per or max(T.shape[1], 1))) if ridge and B is not None else 0.0
+    A = M = A if isinstance(A, LinearOperator) else A.astype(np.float64, copy=False)
+    if isinstance(A, np.ndarray):
+        M = M if T is None else T.T @ ((A - shift * B if shift else A) @ T)
+        M = (M + M.T) / 2
+    elif T is not None and sparse.issparse(A):
+        M = sparse.csr_array(T.T @ (A @ T))
+    elif T is not None:
+        M = aslinearoperator(T.T.astype(A.dtype)) @ A @ aslinearoperator(T.astype(A.dtype))
+    out = None if deflate is None else orth(deflate if B is None else T.T @ (B @ deflate))
+    rank = M.shape[0] - (0 if out is None else out.shape[1])
+    if rank == 0 or (k or 0) > rank:
+        raise RankError(too_few(k, rank))
+    k = rank if k is None else k
+    if isinstance(M, np.ndarray):
+        found, name = decomposed(M, k), "dense"
     else:
-        A = A if isinstance(A, LinearOperator) else A.astype(np.float64, copy=False)
-        if T is None or (sparse.issparse(A) and sparse.issparse(T) and not shift):
-            M = A if T is None else sparse.csr_array(T.T @ (A @ T))
-        else:
-            M = _reduced(A, B, T, shift)
-        none = np.empty((M.shape[0], 0))
-        deflated = none if deflate is None else orth(deflate if B is None else T.T @ (B @ deflate))
-        rank, out = M.shape[0] - deflated.shape[1], deflated if deflated.shape[1] else None
-        if rank == 0 or (k or 0) > rank:
-            raise RankError(too_few(k, rank))
-        k = rank if k is None else k
-        if bound is None and not sparse.issparse(M):
-            bound = 0.0 if isinstance(M, np.ndarray) else largest_value(M)
-        found, name = _by_table(Standard(M, deflated, bound, tol), rank, k, semidefinite, crowded)
+        found, name = _by_table(
+            M, np.empty((M.shape[0], 0)) if out is None else out, k, semidefinite, crowded, bound, tol
+        )
     following = inf if k == rank else None if found.following is None else found.following + shift
     vectors = found.vectors if T is None else T @ found.vectors
     return Solution(found.values + shift, vectors, rank, name, A, B, T, out, rho, shift, following)
@@ -237,22 +203,23 @@ def too_few(k: int | None, rank: int) -> str:
     )
 
 
-def _by_table(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> tuple[Pairs, str]:
+def _by_table(
+    M: Any, deflated: np.ndarray, k: int, semidefinite: bool, crowded: bool, bound: float | None, tol: float | None
+) -> tuple[Pairs, str]:
     """The solution by the first solver of the table that does not fail, and its name. The last one never fails."""
-    M = problem.M
-    if isinstance(M, np.ndarray):
-        kind = "array"
-    elif not sparse.issparse(M):
+    rank, is_sparse = M.shape[0] - deflated.shape[1], sparse.issparse(M)
+    problem = Standard(M, deflated, largest_value(M) if bound is None and not is_sparse else bound, tol)
+    if not is_sparse:
         kind = "single" if M.dtype == np.float32 else "operator"
     elif semidefinite and problem.invariant:
         kind = "crowded" if crowded else "apart"
     else:
         kind = "indefinite"
-    *solvers, last = TABLE[kind][0 if rank <= FEW_ROWS or 3 * k > rank else 1 if rank <= MANY_ROWS else 2]
-    for solver in solvers:
+    *solvers, (last, surely) = TABLE[kind][0 if rank <= FEW_ROWS or 3 * k > rank else 1 if rank <= MANY_ROWS else 2]
+    for name, pairs in solvers:
         with suppress(LanczosError):
-            return solver.pairs(problem, k), solver.name
-    return last.pairs(problem, k), last.name
+            return pairs(problem, k), name
+    return surely(problem, k), last
 
 
 def largest_value(A: Any) -> float:
@@ -274,19 +241,6 @@ def largest_value(A: Any) -> float:
     return float(block_largest(A.__matmul__, none.astype(dtype), 1, tol)[0][0])
 
 
-def _reduced(A: Any, B: Any, T: Any, shift: float) -> Any:
-    """``Tᵀ (A - shift B) T``, of the kind that A is, or an array where T is one."""
-    operator = isinstance(A, LinearOperator)
-    if shift:
-        A = A - shift * (aslinearoperator(B) if operator else B)
-    if operator and sparse.issparse(T):
-        T = aslinearoperator(T.astype(A.dtype))
-    M = T.T @ (T.T @ A).T if isinstance(A, np.ndarray) and sparse.issparse(T) else T.T @ (A @ T)
-    if isinstance(M, LinearOperator):
-        return M
-    return sparse.csr_array(M) if sparse.issparse(M) else (M + M.T) / 2
-
-
 def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: LinearOperator, rtol: float) -> np.ndarray:
     x, failed = cg(M, b, rtol=rtol, atol=0.0, maxiter=10_000, M=preconditioner)
     if failed:
@@ -303,3 +257,69 @@ def fix_signs(components: np.ndarray) -> np.ndarray:
     first = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=1, keepdims=True), axis=1)
     signs = np.where(components[np.arange(len(components)), first] < 0, -1.0, 1.0)
     return components * signs[:, None]
+
+
+def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:
+    """How many eigenvalues of a positive semi-definite matrix, given in ascending order, do not come from rounding.
+
+    ``floor`` is what the rounding of the data can add to an eigenvalue before any product is formed.
+    """
+    largest = values[-1] if values.size else 0.0
+    return int((values > max(10 * values.size * np.finfo(np.float64).eps * largest, floor)).sum()) if largest > 0 else 0
+
+
+def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: float | None = None) -> Any:
+    """T with ``Tᵀ (B + rho I) T = I`` on the range of B. The null space is dropped first (thesis eq. 2.41 to 2.47).
+
+    B is a matrix, or the diagonal of one. T is sparse for a diagonal, and where there is a ridge and B is diagonal up to
+    rounding, as a constraint without weights is in principal coordinates.
+    """
+    if B.ndim == 1:
+        values, vectors = B[floor < B], sparse.eye_array(B.size, format="csc")[:, floor < B].tocsr()
+    else:
+        values, n = np.diagonal(B), len(B)
+        largest = np.abs(values).max(initial=0.0)
+        if ridge and n > 1 and np.abs(B - np.diag(values)).max() <= n * np.finfo(np.float64).eps * largest:
+            order = np.argsort(values, kind="stable")
+            values, vectors = values[order], sparse.eye_array(n, format="csc")[:, order]
+        else:
+            values, vectors = np.linalg.eigh(B)
+        if values.size and values[0] < -max(1e-8 * np.abs(values).max(), floor):
+            raise ValueError(
+                f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "
+                "penalty= must attract only: move what it repels to graph="
+            )
+        null = values.size - numerical_rank(values, floor)
+        values, vectors = values[null:], vectors[:, null:]
+    lengths = np.sqrt(values + ridge * values.sum() / (per or max(values.size, 1)))
+    return vectors @ sparse.diags_array(1 / lengths) if sparse.issparse(vectors) else vectors / lengths
+
+
+def trace_ratio(A: np.ndarray, B: np.ndarray, k: int | None, floor: float = 0.0) -> tuple[float, Solution]:
+    """The smallest ``tr(VᵀAV) / tr(VᵀBV)`` with VᵀV = I, and the eigenpairs of ``A - ratio B`` that attain it.
+
+    The least ``tr(Vᵀ (A - rho B) V)`` is concave in rho, falls, and is 0 at the smallest ratio, which Newton's method finds from
+    above: the next rho is the ratio of the V that attains it. There is no local minimum to get stuck in (Ngo, Bellalij and
+    Saad, SIAM Review 54, 2012, https://doi.org/10.1137/120864799). Eigenvalues of B up to ``floor`` count as 0.
+    """
+    longest = solve(-B, None, k)
+    if -longest.values.min(initial=0.0) <= floor or not longest.values.min(initial=0.0) < 0:
+        raise RankError("no direction is left: penalty= links equal samples only, or X is constant")
+    ratio = _ratio(A, B, longest.vectors)
+    for _ in range(NEWTON_STEPS):
+        found = solve(A - ratio * B, None, k)
+        size = np.abs(A).max() + abs(ratio) * np.abs(B).max()
+        if found.values.sum() >= -1e-14 * size * len(A):
+            break  # no V has a smaller ratio
+        seen = np.trace(found.vectors.T @ B @ found.vectors)
+        if seen <= max(floor, 1e-14 * np.abs(B).max()):
+            raise ValueError(
+                "the ratio of the traces has no least value: along directions that penalty= does not see, graph= repels; take "
+                "what repels out of graph=, or use fewer components"
+            )
+        ratio = _ratio(A, B, found.vectors)
+    return ratio, found._replace(solver="newton")
+
+
+def _ratio(A: np.ndarray, B: np.ndarray, V: np.ndarray) -> float:
+    return float(np.vdot(V, A @ V) / np.vdot(V, B @ V))

@@ -1,14 +1,14 @@
-"""Files of one matrix, dense or sparse: NumPy, Matrix Market, svmlight."""
+"""Files of one matrix, dense or sparse (NumPy, Matrix Market, svmlight), and folders of images with one sub-folder per class."""
 
 from __future__ import annotations
 
 import io
-import math
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,127 +17,116 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._extras import require
 from .._validation import check_compressed
-from .files import check_file, check_memory, limit, readable, unpacked
-from .table import Table, Wanted, batch_rows, float_type, roles_of
+from .table import (
+    Table,
+    Wanted,
+    batch_rows,
+    check_file,
+    check_memory,
+    float_type,
+    known,
+    limit,
+    readable,
+    roles_of,
+    unpacked,
+)
 
-NUMPY = "NumPy file of numbers"
 ZIP = b"PK"
-SPARSE = frozenset(["format", "shape", "data", "indices", "indptr", "row", "col", "offsets", "coords"])
+SPARSE = {"format", "shape", "data"}  # keys that scipy.sparse.save_npz writes
+IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
+GREY = frozenset(["1", "L", "F", "I", "I;16", "I;16B", "I;16L", "I;16N"])  # Pillow's modes of one channel
+DEEP = GREY - {"1", "L"}
+FORMATS = (
+    "BMP",
+    "GIF",
+    "JPEG",
+    "PNG",
+    "PPM",
+    "TIFF",
+    "WEBP",
+)  # others are refused, since some, such as EPS, run programs
+PIXEL = 24  # bytes per pixel while an image is read: it is decoded, rotated, converted, and stored as float32
 
 
-def read_npy(path: str, wanted: Wanted) -> Iterator[Table]:
-    X = _mapped(path)
-    if X.ndim < 2:
-        raise ValueError(f"{path}: an array of shape {X.shape}; rows and columns are needed")
-    labels = _labels(path, wanted.label, X.shape, columns=X.ndim == 2)
-    rows = batch_rows(int(np.prod(X.shape[1:])))
-    for start in range(0, len(X), rows):
-        # The file is mapped again for each part, so that the pages of earlier rows do not stay in memory.
-        yield from _matrix(path, _mapped(path)[start : start + rows], wanted, labels, start)
+# NumPy
 
 
-def _mapped(path: str) -> np.ndarray:
-    """The array of a ``.npy`` file. Nothing of it is in memory yet."""
-    if _signature(path) == ZIP:
-        raise ValueError(f"{path}: not a readable NumPy file of one array; it looks like several, which are named .npz")
-    with readable(path, NUMPY):
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-
-
-def _signature(path: str) -> bytes:
-    """The first bytes of a file. NumPy would take a file that does not begin like one of its own for a pickle."""
-    check_file(path)
-    with open(path, "rb") as file:
-        start = file.read(6)
-    if not start.startswith((b"\x93NUMPY", ZIP)):
-        raise ValueError(f"{path}: not a NumPy file, which numpy.save or numpy.savez writes")
-    return start[:2]
+def read_numpy(path: str, wanted: Wanted) -> Iterator[Table]:
+    """One array, which is mapped and never in memory whole, or an archive of arrays, dense or sparse."""
+    with _loaded(path) as found:
+        if isinstance(found, np.ndarray):
+            if found.ndim < 2:
+                raise ValueError(f"{path}: an array of shape {found.shape}; rows and columns are needed")
+            labels = _labels(path, wanted.label, found.shape, columns=found.ndim == 2)
+            rows = batch_rows(int(np.prod(found.shape[1:])))
+            for start in range(0, len(found), rows):
+                # The file is mapped again for each part, so that the pages of earlier rows do not stay in memory.
+                part = np.lib.format.open_memmap(path, mode="r")[start : start + rows]
+                yield _matrix(path, part, wanted, labels, start)
+        elif set(found.files) >= SPARSE:
+            check_memory(path, sum(_size(found, name) for name in found.files), os.path.getsize(path))
+            yield _sparse(path, _indexed(path, sparse.load_npz(path)), wanted)
+        else:
+            yield _of_archive(path, found, wanted)
 
 
 @contextmanager
-def _archive(path: str) -> Iterator[Any]:
-    if _signature(path) != ZIP:
-        raise ValueError(f"{path}: not a readable NumPy file of several arrays; it looks like one, which is named .npy")
-    with open(path, "rb") as stream:  # opened here, since NumPy would leave it open where it is not an archive
-        with readable(path, NUMPY):
-            file = np.load(stream, allow_pickle=False)
-        yield file
+def _loaded(path: str) -> Iterator[Any]:
+    """The mapped array of a NumPy file, or its archive. NumPy would take files that begin like neither for pickles."""
+    check_file(path)
+    with open(path, "rb") as stream, readable(path, "NumPy file of numbers"):
+        start = stream.read(6)
+        stream.seek(0)
+        if not start.startswith((b"\x93NUMPY", ZIP)):
+            raise ValueError(f"{path}: not a NumPy file, which numpy.save or numpy.savez writes")
+        is_archive = start.startswith(ZIP)
+        yield np.load(stream, allow_pickle=False) if is_archive else np.lib.format.open_memmap(path, mode="r")
 
 
-def _arrays(path: str, file: Any, names: Any) -> dict[str, np.ndarray]:
-    """Those of the named arrays that an archive holds."""
-    names = [name for name in file.files if name in names]
-    _check_size(path, file, names)
-    with readable(path, NUMPY):
-        found = {name: file[name] for name in names}
-        for name, values in found.items():
-            if not isinstance(values, np.ndarray):
-                raise ValueError(f"{name} is no array")
-    return found
+def _size(archive: Any, name: str) -> int:
+    """The bytes of an entry once it is unpacked, beyond which NumPy reads nothing, whatever its header says."""
+    return archive.zip.getinfo(f"{name}.npy" if f"{name}.npy" in archive.zip.namelist() else name).file_size
 
 
-def _check_size(path: str, file: Any, names: Iterable[str]) -> None:
-    """Raise before memory is taken for the arrays of an archive, where they are too large."""
-    with readable(path, NUMPY):
-        size = sum(_size(file, name) for name in names)
-    check_memory(path, size, os.path.getsize(path))
+def _entry(path: str, archive: Any, name: str) -> np.ndarray:
+    check_memory(path, _size(archive, name), os.path.getsize(path))
+    values = archive[name]
+    if not isinstance(values, np.ndarray):
+        raise ValueError(f"{path}: {name} is no array")
+    return values
 
 
-def _size(file: Any, name: str) -> int:
-    """The size of an array in bytes, as its header says. Raise where the archive holds more or less than that."""
-    member = file.zip.getinfo(f"{name}.npy" if f"{name}.npy" in file.zip.namelist() else name)
-    with file.zip.open(member) as stream:
-        version = np.lib.format.read_magic(stream)
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read_header(stream)
-    size = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or size > member.file_size:
-        raise ValueError(f"{name} has shape {shape}, more than there are values")
-    return size
+def _of_archive(path: str, archive: Any, wanted: Wanted) -> Table:
+    def values(name: str | None) -> np.ndarray:
+        return _check_values(_entry(path, archive, str(name)), len(X), f"{path}: {name}")
+
+    name = next((name for name in ("X", "data") if name in archive.files), None)
+    X = np.empty(0) if name is None else _entry(path, archive, name)
+    if X.ndim < 2:
+        held = ", ".join(archive.files) or "nothing"
+        raise ValueError(f"{path}: no two-dimensional array X or data in it; it has {held}")
+    key = next((key for key in (wanted.label, "y", "target") if key in archive.files), None)
+    is_label = key is not None and wanted.label in (None, key)
+    y = values(key) if is_label else _labels(path, wanted.label, X.shape, columns=X.ndim == 2)
+    ids = values(wanted.id) if wanted.id in archive.files else None
+    if X.ndim == 2 and "image_shape" in archive.files:
+        X = X.reshape(len(X), *_entry(path, archive, "image_shape"))
+    table = _matrix(path, X, wanted if ids is None else wanted._replace(id=None), y, 0)
+    return table if ids is None else replace(table, ids=ids)
 
 
-def read_npz(path: str, wanted: Wanted) -> Iterator[Table]:
-    with _archive(path) as file:
-        names = ", ".join(file.files) or "nothing"
-        is_sparse = {"format", "shape", "data"} <= set(file.files)  # the keys that scipy.sparse.save_npz writes
-        used = {"X", "data", "y", "target", "image_shape", wanted.label, wanted.id}
-        keys = {} if is_sparse else _arrays(path, file, used)
-        if is_sparse:
-            _check_size(path, file, SPARSE & set(file.files))
-    if is_sparse:
-        yield from _sparse(path, _sparse_npz(path), wanted)
-        return
-    X = keys.get("X", keys.get("data"))
-    if X is None or X.ndim < 2:
-        raise ValueError(f"{path}: no two-dimensional array X or data in it; it has {names}")
-    named = [key for key in (wanted.label, "y", "target") if key in keys]
-    y = None
-    if named and (wanted.label is None or wanted.label in keys):
-        y = _check_values(keys[named[0]], len(X), f"{path}: {named[0]}")
-    labels = _labels(path, wanted.label, X.shape, columns=X.ndim == 2) if y is None else y
-    ids = keys.get(wanted.id or "")
-    if ids is not None:
-        ids, wanted = _check_values(ids, len(X), f"{path}: {wanted.id}"), replace(wanted, id=None)
-    if X.ndim == 2 and "image_shape" in keys:
-        with readable(path, NUMPY):
-            X = X.reshape(len(X), *keys["image_shape"])
-    for table in _matrix(path, X, wanted, labels, 0):
-        yield table if ids is None else replace(table, ids=ids)
-
-
-def _sparse_npz(path: str) -> Any:
-    """The sparse matrix of a file. Its indices are checked first, since neither SciPy nor scikit-learn checks them."""
-    with readable(path, "sparse matrix"):
-        X = sparse.load_npz(path)
-        if X.ndim != 2 or min(X.shape) < 0:
-            raise ValueError(f"its shape is {X.shape}; rows and columns are needed")
-        check_memory(path, 16 * X.shape[0], os.path.getsize(path))
-        if X.format in ("csr", "csc", "bsr"):
-            check_compressed(X)
-        if X.format == "dia" and (np.abs(X.offsets) >= max(X.shape)).any():
-            raise ValueError("a diagonal lies outside of it")
-        return sparse.csr_array(X)
+def _indexed(path: str, X: Any) -> Any:
+    """The sparse matrix of a file as CSR. Its indices are checked first, since neither SciPy nor scikit-learn checks them."""
+    if X.ndim != 2 or min(X.shape) < 0:
+        raise ValueError(f"its shape is {X.shape}; rows and columns are needed")
+    check_memory(path, 16 * X.shape[0], os.path.getsize(path))
+    if X.format in ("csr", "csc", "bsr"):
+        check_compressed(X)
+    if X.format == "dia" and (np.abs(X.offsets) >= max(X.shape)).any():
+        raise ValueError("a diagonal lies outside of it")
+    return sparse.csr_array(X)
 
 
 def _check_values(values: np.ndarray, n: int, where: str) -> np.ndarray:
@@ -149,7 +138,7 @@ def _check_values(values: np.ndarray, n: int, where: str) -> np.ndarray:
     return values
 
 
-def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None, start: int) -> Iterator[Table]:
+def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None, start: int) -> Table:
     """Rows of an array of images, or of an array whose columns are numbered."""
     _check_numbers(path, X)
     if 0 in X.shape[1:]:
@@ -157,15 +146,14 @@ def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None,
     y = None if labels is None else labels[start : start + len(X)]
     dtype = float_type([X.dtype])
     if X.ndim > 2:
-        yield Table(np.array(X, dtype).reshape(len(X), -1), y, image_shape=X.shape[1:])
-        return
+        return Table(np.array(X, dtype).reshape(len(X), -1), y, image_shape=X.shape[1:])
     names = [str(j) for j in range(X.shape[1])]
-    given = wanted if labels is None else replace(wanted, label=None)
+    given = wanted if labels is None else wanted._replace(label=None)
     roles = roles_of(names, given, path, named=False)
     columns = [int(name) for name in roles.features]
     whole = X if len(columns) == X.shape[1] else X[:, columns]
     y = X[:, int(roles.label)].copy() if roles.label is not None else y
-    yield Table(np.array(whole, dtype, order="C"), y, None if roles.id is None else X[:, int(roles.id)].copy())
+    return Table(np.array(whole, dtype, order="C"), y, None if roles.id is None else X[:, int(roles.id)].copy())
 
 
 def _check_numbers(path: str, X: Any) -> None:
@@ -180,15 +168,12 @@ def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool 
     if not os.path.exists(label):
         raise ValueError(f"{path}: label={label!r}: neither a number of a column nor a file of labels, one per row")
     check_file(label)
-    if label.endswith(".npy"):
-        y = np.array(_mapped(label))
-    elif label.endswith(".npz"):
-        with _archive(label) as file:
-            names = [*(name for name in file.files if name == "y"), *file.files]
-            arrays = _arrays(label, file, names[:1])
-        if not arrays:
-            raise ValueError(f"{label}: nothing in it; labels are needed")
-        y = arrays[names[0]]
+    if label.endswith((".npy", ".npz")):
+        with _loaded(label) as found:
+            if not isinstance(found, np.ndarray) and not found.files:
+                raise ValueError(f"{label}: nothing in it; labels are needed")
+            is_array = isinstance(found, np.ndarray)
+            y = np.array(found) if is_array else _entry(label, found, "y" if "y" in found.files else found.files[0])
     else:
         with readable(label, "file of labels in UTF-8"):
             lines = Path(label).read_text(encoding="utf-8").split("\n")
@@ -199,7 +184,7 @@ def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool 
     return _check_values(y, shape[0], f"{path}: labels in {label}")
 
 
-def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> Iterator[Table]:
+def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> Table:
     if wanted.id is not None or wanted.drop:
         raise ValueError(f"{path}: columns of a sparse matrix cannot serve as id, nor be dropped; convert the file")
     if wanted.label is not None:
@@ -214,16 +199,19 @@ def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> I
     # Indices of 32 bits take half the memory, and scikit-learn asks for them.
     if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    yield Table(X, y)
+    return Table(X, y)
+
+
+# Matrix Market and svmlight
 
 
 def read_matrix_market(path: str, wanted: Wanted) -> Iterator[Table]:
     with readable(path, "Matrix Market file"):
         X = _market(path)
     if sparse.issparse(X):
-        yield from _sparse(path, X, wanted)
+        yield _sparse(path, X, wanted)
     else:
-        yield from _matrix(path, X, wanted, _labels(path, wanted.label, X.shape, columns=True), 0)
+        yield _matrix(path, X, wanted, _labels(path, wanted.label, X.shape, columns=True), 0)
 
 
 #: Reads a matrix from standard input, and writes it to standard output as .npz or .npy. The argument is the memory it may take.
@@ -258,9 +246,7 @@ def _market(path: str) -> Any:
 
     SciPy reads it in a process of its own, since damaged files can end the process, such as one that ends in a blank.
     """
-    with unpacked(path) as stream:
-        content = stream.read() + b"\n"
-    size = os.path.getsize(path)
+    content, size = unpacked(path) + b"\n", os.path.getsize(path)
     command = [sys.executable, "-P", "-c", MARKET, str(limit(size))]
     done = subprocess.run(command, input=content, capture_output=True, check=False)
     if done.returncode:
@@ -277,9 +263,95 @@ def read_svmlight(path: str, wanted: Wanted) -> Iterator[Table]:
     from sklearn.datasets import load_svmlight_file
 
     try:
-        with readable(path, "svmlight file"), unpacked(path) as stream:
-            X, y = load_svmlight_file(stream, n_features=wanted.n_features, zero_based=wanted.zero_based)
+        with readable(path, "svmlight file"):
+            X, y = load_svmlight_file(
+                io.BytesIO(unpacked(path)), n_features=wanted.n_features, zero_based=wanted.zero_based
+            )
     except ValueError as error:
         hint = "; features seem to be counted from 0: --zero-based" if "index 0" in str(error) else ""
         raise ValueError(f"{error}{hint}") from error
-    yield from _sparse(path, sparse.csr_array(X), wanted, y)
+    yield _sparse(path, sparse.csr_array(X), wanted, y)
+
+
+# Images
+
+
+def image_files(path: str) -> list[Path]:
+    """The images of a folder, in the order of their rows, without what belongs to tools, such as .git and __MACOSX."""
+    root = Path(path)
+    found = []
+    for file in root.rglob("*"):
+        parts = file.relative_to(root).parts
+        is_hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+        if file.suffix.lower() in IMAGES and not is_hidden and not file.is_dir():
+            found.append(file)
+    return sorted(found)
+
+
+def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
+    root, files = Path(path), image_files(path)
+    if not files:
+        raise ValueError(f"{path}: no images in this folder, which should have one sub-folder a class; {known(IMAGES)}")
+    if wanted.label or wanted.id or wanted.drop:
+        raise ValueError(f"{path}: images have no columns; sub-folders are the labels and paths the identifiers")
+    classes = [file.relative_to(root).parts[0] for file in files if file.parent != root]
+    if classes and len(classes) < len(files):
+        loose = next(file for file in files if file.parent == root)
+        raise ValueError(f"{path}: {loose.name} is in no sub-folder, others are; sub-folders are the classes")
+    total = sum(file.stat().st_size for file in files)
+    grey = _is_grey(files, wanted.grey)
+    shape = _image(files[0], grey, wanted.resize, total).shape
+    rows = batch_rows(int(np.prod(shape)))
+    for start in range(0, len(files), rows):
+        some = files[start : start + rows]
+        check_memory(path, 4 * len(some) * int(np.prod(shape)), total)
+        X = np.empty((len(some), *shape), np.float32)
+        for row, file in zip(X, some, strict=True):
+            image = _image(file, grey, wanted.resize, total)
+            if image.shape != shape:
+                first, other = (f"{width} x {height}" for height, width, *_ in (shape, image.shape))
+                how = f"--resize {first.replace(' ', '')} makes them so"
+                raise ValueError(f"{files[0]} is {first} and {file} is {other}; images must be of one size: {how}")
+            row[:] = image
+        ids = np.array([file.relative_to(root).as_posix() for file in some])
+        y = np.array(classes[start : start + rows]) if classes else None
+        yield Table(X.reshape(len(X), -1), y, ids, image_shape=shape)
+
+
+def _is_grey(files: list[Path], wanted: bool | None) -> bool:
+    """Whether to read in grey. Raise unless all values are on one scale: 8 bits, or one deeper format, without colours."""
+    modes = []
+    for file in files:
+        with _picture(file) as image:
+            modes.append(image.mode)
+    grey = all(mode in GREY for mode in modes) if wanted is None else wanted
+    scales = [mode.partition(";")[0] if mode in DEEP else "8 bits" for mode in modes]
+    if len(set(scales)) > 1:
+        j = next(j for j, scale in enumerate(scales) if scale != scales[0])
+        said = f"{files[0]} has pixels of another depth ({modes[0]}) than {files[j]} ({modes[j]})"
+        raise ValueError(f"{said}; convert them to one")
+    if scales[0] != "8 bits" and not grey:
+        raise ValueError(f"{files[0]} has grey pixels of more than 8 bits ({modes[0]}); read such images with --grey")
+    return grey
+
+
+@contextmanager
+def _picture(file: Path) -> Iterator[Any]:
+    Image = require("PIL.Image", "cli")
+    check_file(file)
+    with readable(file, "image"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit says what is too large
+        with Image.open(file, formats=FORMATS) as image:
+            yield image
+
+
+def _image(file: Path, grey: bool, size: tuple[int, int] | None, total: int) -> np.ndarray:
+    """The image as a person sees it: rotated as the camera says, with its palette resolved. ``total`` bytes have all files."""
+    from PIL import ImageOps
+
+    with _picture(file) as image:
+        width, height = image.size
+        check_memory(file, PIXEL * width * height, total, f"an image of {width} x {height}")
+        image = ImageOps.exif_transpose(image)
+        image = image if image.mode in DEEP else image.convert("L" if grey else "RGB")
+        return np.asarray(image if size is None else image.resize(size), np.float32)

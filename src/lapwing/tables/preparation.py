@@ -145,7 +145,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         y : ignored
             It takes no part; scikit-learn passes it.
         """
-        self._check_parameters()
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal={self.decimal!r} must be '.', ',' or None")
+        if odd := set(self.refuse) - set(REFUSALS):
+            raise ValueError(f"refuse={sorted(odd)} must be among {', '.join(map(repr, REFUSALS))}")
         given, named = _columns(X)
         cells, bad = {}, {}
         for name, column in given.items():
@@ -158,7 +161,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         columns = {name: self._recognised(name, cells[name], counts.get(name), decimal) for name in cells}
         bad |= {name: _why_neither(cells[name]) for name, column in columns.items() if column["kind"] == "neither"}
         typed = {name: typed_values(cells[name], column, name) for name, column in columns.items() if name not in bad}
-        bad |= {name: why for name, values in typed.items() if (why := _why_infinite(values))}
+        for name, values in typed.items():
+            if values.dtype != object and np.isinf(values).any():
+                bad[name] = f"a value is infinite (the first in row {int(np.argmax(np.isinf(values))) + 1})"
         if bad:
             raise ValueError(_unreadable({name: bad[name] for name in given if name in bad}))
         self.left_out_ = {
@@ -174,21 +179,20 @@ class Preparation(TransformerMixin, BaseEstimator):
         gaps = {name: int(_gaps(values).sum()) for name, values in used.items()}
         self._check_refused([name for name, count in gaps.items() if count])
         self.n_gaps_ = sum(gaps.values())
-        _warn_of_doubts(
-            {name: column for name, column in self.columns_.items() if name not in self.categories}, used, counts
-        )
+        doubts = [_doubt(name, columns[name], used[name], counts) for name in used if name not in self.categories]
+        if any(doubts):
+            warnings.warn(
+                "the table does not say what these are; numbers that mark missing values are taken for numbers unless "
+                f"missing= (--missing) names them: {'; '.join(filter(None, doubts))}",
+                UserWarning,
+                stacklevel=caller_stacklevel(),
+            )
         self.n_features_in_ = len(self.columns_) if named else len(given)
         if named:
             self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # of an earlier fit
         return self
-
-    def _check_parameters(self) -> None:
-        if self.decimal not in (None, ".", ","):
-            raise ValueError(f"decimal={self.decimal!r} must be '.', ',' or None")
-        if odd := set(self.refuse) - set(REFUSALS):
-            raise ValueError(f"refuse={sorted(odd)} must be among {', '.join(map(repr, REFUSALS))}")
 
     def _marks(self) -> frozenset[str]:
         return frozenset(form for mark in self.missing for form in (str(mark).strip(), as_named(str(mark).strip())))
@@ -218,11 +222,9 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     def _check_refused(self, with_gaps: list[str]) -> None:
         """Raise one error for all columns that hold what is refused."""
-        of_kind = {
-            kind: [name for name, column in self.columns_.items() if column["kind"] == kind] for kind in REFUSALS
-        }
-        found = {**of_kind, "gap": with_gaps}
-        bad = {what: found[what] for what in REFUSALS if what in self.refuse and found[what]}
+        kinds = {name: column["kind"] for name, column in self.columns_.items()}
+        bad = {what: [name for name in kinds if kinds[name] == what] for what in REFUSALS} | {"gap": with_gaps}
+        bad = {what: names for what, names in bad.items() if what in self.refuse and names}
         if bad:
             every = dict.fromkeys(name for names in bad.values() for name in names)
             said = "; ".join(f"{listed(names)} with {REFUSALS[what]}" for what, names in bad.items())
@@ -268,7 +270,12 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ValueError(f"X has {len(given)} columns, but Preparation was fitted with {self.n_features_in_}")
         else:  # by their places
             given = dict(zip(getattr(self, "feature_names_in_", given), given.values(), strict=True))
-        cells = {name: self._cells(name, given[name]) for name in self.columns_}
+        cells = {}
+        for name, column in self.columns_.items():
+            try:
+                cells[name] = cells_of(given[name], self._marks(), column["kind"] == "category")
+            except TypeError as error:
+                raise ValueError(f"column {name!r}: {error}") from error
         decimal = self.decimal or _decimal_of(_counts(own) for own in cells.values() if own.dtype == object)
         values, unseen = {}, {}
         for name, column in self.columns_.items():
@@ -283,12 +290,6 @@ class Preparation(TransformerMixin, BaseEstimator):
         if unseen:
             warnings.warn(UnseenCategories(unseen), stacklevel=caller_stacklevel())
         return values
-
-    def _cells(self, name: str, column: Any) -> np.ndarray:
-        try:
-            return cells_of(column, self._marks(), self.columns_[name]["kind"] == "category")
-        except TypeError as error:
-            raise ValueError(f"column {name!r}: {error}") from error
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns that are used.
@@ -376,17 +377,14 @@ def stacked(columns: list[np.ndarray]) -> np.ndarray:
 def typed_values(cells: np.ndarray, column: dict[str, Any], name: str, decimal: str = ".") -> np.ndarray:
     """The cells as floats, or as names of categories. ``decimal`` is the sign of the table, where the column has learnt none."""
     if column["kind"] == "category":
-        return _categories(cells, column["written"] == "numbers")
+        named = as_named if column["written"] == "numbers" else str
+        names = {cell: "" if cell is None else named(cell) for cell in set(cells.tolist())}
+        return np.array([names[cell] for cell in cells.tolist()], dtype=object)
     if column["kind"] == "date":
         return _days(cells, column["written"], name)
     if cells.dtype.kind == "M":
         raise ValueError(f"column {name!r} holds dates, and numbers when the model was fitted")
     return cells if cells.dtype.kind == "f" else _numbers(cells, column, name, decimal)
-
-
-def _categories(cells: np.ndarray, named: bool) -> np.ndarray:
-    names = {cell: as_named(cell) if named else cell for cell in set(cells.tolist()) - {None}}
-    return np.array([names.get(cell, "") for cell in cells.tolist()], dtype=object)
 
 
 def _numbers(cells: np.ndarray, column: dict[str, Any], name: str, decimal: str) -> np.ndarray:
@@ -439,26 +437,23 @@ def _unseen(values: np.ndarray, known: Sequence[str]) -> Counter[str]:
 
 def _why_useless(name: str, column: dict[str, Any], values: np.ndarray, named: bool) -> str | None:
     present = values[~_gaps(values)]
+    is_full = len(present) == len(values)
     if column["kind"] == "category":
         different = len(column["known"])
         if different > min(MOST_CATEGORIES, max(2, len(present) / 2)):
             prose = sum(map(len, present)) > LONG_TEXT * len(present)
             unique = different == len(present) and not prose
             return NAMES_ROWS if unique else f"{'free text' if prose else 'text'}, {different:,} different values"
-        return "the same everywhere" if different + (len(present) < len(values)) < 2 else None
+        return "the same everywhere" if different + (not is_full) < 2 else None
     if not named:
         return None  # so that the columns of arrays keep their places
     if not present.size:
         return "empty"
-    numbers_rows = column["kind"] == "number" and (name in INDEX or ROW_NAMES.fullmatch(name) is not None)
-    if numbers_rows and present.size == values.size and (present == np.round(present)).all():
-        return NAMES_ROWS if np.unique(present).size == values.size else None
-    return None
-
-
-def _why_infinite(values: np.ndarray) -> str | None:
-    infinite = np.zeros(len(values), dtype=bool) if values.dtype == object else np.isinf(values)
-    return f"a value is infinite (the first in row {int(np.argmax(infinite)) + 1})" if infinite.any() else None
+    may_number_rows = (
+        column["kind"] == "number" and is_full and (name in INDEX or ROW_NAMES.fullmatch(name) is not None)
+    )
+    is_unique = may_number_rows and (present == np.round(present)).all() and np.unique(present).size == present.size
+    return NAMES_ROWS if is_unique else None
 
 
 def _why_neither(cells: np.ndarray) -> str:
@@ -494,28 +489,14 @@ def reasons(why: dict[str, str]) -> str:
     return ", ".join(f"{name!r} ({reason})" for name, reason in list(why.items())[:SHOWN_COLUMNS]) + more
 
 
-def _warn_of_doubts(
-    columns: dict[str, dict[str, Any]], values: dict[str, np.ndarray], counts: dict[str, Counter[str]]
-) -> None:
-    """Warn once of what only the author of the table can know."""
-    doubts = []
-    for name, column in columns.items():
-        if column["kind"] == "number" and (mark := _sentinel(values[name])) is not None:
-            rows = int((values[name] == mark).sum())
-            doubts.append(
-                f"column {name!r}: {mark} stands in {rows:,} rows, far from all other values (missing=[{mark}])"
-            )
-        elif column["kind"] == "category" and (like := _like_numbers(counts[name])):
-            doubts.append(
-                f"column {name!r}: {like:,} of {counts[name].total():,} values are numbers; it is read as text"
-            )
-    if doubts:
-        warnings.warn(
-            "the table does not say what these are; numbers that mark missing values are taken for numbers unless "
-            f"missing= (--missing) names them: {'; '.join(doubts)}",
-            UserWarning,
-            stacklevel=caller_stacklevel(),
-        )
+def _doubt(name: str, column: dict[str, Any], values: np.ndarray, counts: dict[str, Counter[str]]) -> str:
+    """What only the author of the table can know of a column; blank where nothing is in doubt."""
+    if column["kind"] == "number" and (mark := _sentinel(values)) is not None:
+        rows = int((values == mark).sum())
+        return f"column {name!r}: {mark} stands in {rows:,} rows, far from all other values (missing=[{mark}])"
+    if column["kind"] == "category" and (like := _like_numbers(counts[name])):
+        return f"column {name!r}: {like:,} of {counts[name].total():,} values are numbers; it is read as text"
+    return ""
 
 
 def _sentinel(values: np.ndarray) -> int | None:

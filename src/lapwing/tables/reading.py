@@ -14,23 +14,32 @@ from scipy import sparse
 from .._validation import check_count
 from .cells import days, format_of, parsed
 from .columns import as_numbers, plain_numbers, read_csv, read_parquet
-from .files import check_memory, limit
-from .images import image_files, read_images
-from .matrices import read_matrix_market, read_npy, read_npz, read_svmlight
-from .table import Table, Wanted, check_finite, classes, joined, known, sampled, unknown, with_classes, with_targets
+from .matrices import image_files, read_images, read_matrix_market, read_numpy, read_svmlight
+from .table import (
+    Table,
+    Wanted,
+    check_finite,
+    check_memory,
+    classes,
+    joined,
+    known,
+    limit,
+    sampled,
+    unknown,
+    with_classes,
+    with_targets,
+)
 
 WORD_TIMES = 8  # the memory of a word of text, in units of a pointer
 READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), read_csv),
     **dict.fromkeys((".parquet", ".pq"), read_parquet),
-    ".npy": read_npy,
-    ".npz": read_npz,
+    **dict.fromkeys((".npy", ".npz"), read_numpy),
     ".mtx": read_matrix_market,
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), read_svmlight),
 }
 PACKED = {
-    ".gz": (read_csv, read_matrix_market, read_svmlight),
-    ".bz2": (read_csv, read_matrix_market, read_svmlight),
+    **dict.fromkeys((".gz", ".bz2"), (read_csv, read_matrix_market, read_svmlight)),
     ".zst": (read_csv,),
 }
 
@@ -85,7 +94,7 @@ def read(
     (['length', 'width'], (2, 2), ['setosa', 'virginica'])
     """
     path = os.fspath(path)
-    tables = _batches(path, mixed=mixed, **options)
+    tables = batches(path, mixed=mixed, categories=None, **options)
     if sample is None:
         table = joined(list(_within_memory(path, tables)))
     else:
@@ -108,7 +117,7 @@ def batches(
     drop: Sequence[str] = (),
     features: Sequence[str] | None = None,
     mixed: bool = False,
-    categories: Sequence[str] = (),
+    categories: Sequence[str] | None = (),
     aside: Sequence[str] = (),
     header: bool | None = None,
     labels: bool = True,
@@ -138,8 +147,8 @@ def batches(
     mixed : bool, default=False
         Whether columns of CSV and Parquet may hold text, dates and gaps, as :class:`Preparation` takes them; else such columns
         are an error. Numbers of matrices may then have gaps.
-    categories : sequence of str, default=()
-        With ``mixed``, columns to keep as text though they hold numbers, so that ``007`` stays what it is.
+    categories : sequence of str or None, default=()
+        With ``mixed``, columns of CSV to keep as text though they hold numbers, so that ``007`` stays what it is; None keeps all.
     aside : sequence of str, default=()
         Columns of CSV and Parquet to keep beside the features.
     header : bool or None, default=None
@@ -170,23 +179,18 @@ def batches(
     ...     [table.X.tolist() for table in batches(f"{folder}/rows.csv")]
     [[[1.0, 2.0], [3.0, 4.0]]]
     """
-    how = {"mixed": mixed, "header": header, "labels": labels, "resize": resize, "grey": grey, "zero_based": zero_based}
-    roles = {"label": label, "id": id, "drop": drop, "features": features, "aside": aside, "n_features": n_features}
-    for table in _batches(os.fspath(path), **how, **roles):
-        yield replace(table, X=plain_numbers(table.X, categories)) if table.is_mixed else table
-
-
-def _batches(path: str, *, labels: Any = True, **options: Any) -> Iterator[Table]:
-    """The rows as the readers give them: columns of CSV that may be mixed are text."""
-    lists = {name: tuple(options[name]) for name in ("drop", "features", "aside") if options.get(name) is not None}
-    wanted, row = Wanted(**{**options, **lists}), 0
-    if wanted.aside and not has_columns(path):
-        raise ValueError(f"{path}: aside={list(wanted.aside)!r}: columns have no names; use CSV or Parquet")
+    path, row = os.fspath(path), 0
+    features = None if features is None else tuple(features)
+    chosen = (label, id, tuple(drop), features, tuple(aside), header)
+    wanted = Wanted(*chosen, resize, grey, zero_based, n_features, mixed)
+    if aside and not has_columns(path):
+        raise ValueError(f"{path}: aside={list(aside)!r}: columns have no names; use CSV or Parquet")
     for table in _reader(path)(path, wanted):
-        if table.is_mixed and not wanted.mixed:
+        if table.is_mixed and not mixed:
             table = as_numbers(table, path, row)
-        gaps = wanted.mixed and isinstance(table.X, np.ndarray) and table.image_shape is None
-        check_finite(table, path, row, gaps)
+        elif table.is_mixed and categories is not None:
+            table = replace(table, X=plain_numbers(table.X, categories))
+        check_finite(table, path, row, gaps=mixed and isinstance(table.X, np.ndarray) and table.image_shape is None)
         row += len(table)
         yield table if labels else replace(table, y=None)
     if row == 0:

@@ -44,14 +44,11 @@ class Prepared:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from lapwing.tables import prepare, read
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with open(f"{folder}/birds.csv", "w") as file:
-    ...         _ = file.write("wing,colour\n23.1,black\n,white\n21.0,black\n22.5,white\n")
-    ...     prepared = prepare(read(f"{folder}/birds.csv", mixed=True))
-    >>> prepared.table.feature_names, prepared.table.X.shape
-    (['wing', 'colour_black', 'colour_white'], (4, 3))
+    >>> import numpy as np
+    >>> from lapwing.tables import Table, prepare
+    >>> table = Table(np.array([[1.0, 20.0], [np.nan, 5000.0]]), feature_names=["wing", "weight"])
+    >>> prepare(table).lines
+    ['1 missing value imputed']
     """
 
     table: Table

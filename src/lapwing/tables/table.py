@@ -1,16 +1,22 @@
-"""The rows of a data set with their labels, and what all formats share."""
+"""The rows of a data set with their labels, and what all formats share: limits of memory, roles of columns, errors."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from .._extras import require
@@ -18,7 +24,11 @@ from .cells import MISSING
 from .preparation import INDEX, listed
 
 BATCH_VALUES = 2**21  # numbers per batch: 16 MB of float64
+TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
+TEXT_TIMES = 25  # the same factor for compressed text once it is unpacked, from which numbers are made
+UNPACKED = {".gz": gzip.open, ".bz2": bz2.open}
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
+LONGEST = 300  # characters of what a library says of a file, which may quote all of it
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 #: Marks of unknown labels. The marks that are taken out may be the names of classes.
 UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}
@@ -90,30 +100,34 @@ class Table:
         return require("pandas", "tables").DataFrame(X, columns=self.feature_names)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What to take from a file: the parameters of :func:`batches`."""
+class Wanted(NamedTuple):
+    """What to take from a file: the parameters of :func:`lapwing.tables.batches`."""
 
-    label: str | None = None
-    id: str | None = None
-    drop: tuple[str, ...] = ()
-    features: tuple[str, ...] | None = None
-    header: bool | None = None
-    resize: tuple[int, int] | None = None
-    grey: bool | None = None
-    zero_based: bool = False
-    n_features: int | None = None
-    aside: tuple[str, ...] = ()
-    mixed: bool = False
+    label: str | None
+    id: str | None
+    drop: tuple[str, ...]
+    features: tuple[str, ...] | None
+    aside: tuple[str, ...]
+    header: bool | None
+    resize: tuple[int, int] | None
+    grey: bool | None
+    zero_based: bool
+    n_features: int | None
+    mixed: bool
 
 
 class Roles(NamedTuple):
-    """Which columns are features, labels and identifiers."""
+    """Which columns are features, labels, identifiers, and kept beside these."""
 
     features: list[str]
     label: str | None
     id: str | None
-    aside: tuple[str, ...] = ()
+    aside: tuple[str, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """All of these columns, each once."""
+        return list(dict.fromkeys([*self.features, *self.others]))
 
     @property
     def others(self) -> list[str]:
@@ -123,13 +137,31 @@ class Roles(NamedTuple):
 
 def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) -> Roles:
     """The role of each column. Columns that the user named must be there."""
+
+    def column(given: str, option: str) -> str:
+        if not named and re.fullmatch(r"-?\d+", given) and -len(names) <= int(given) < len(names):
+            return names[int(given)]
+        if named and given in names:
+            return given
+        folded = {name.casefold(): name for name in names}
+        close = get_close_matches(given.casefold(), folded, n=1)
+        hint = (
+            f"no such column; did you mean {folded[close[0]]!r}?"
+            if close
+            else f"no such column; it has {listed(names)}"
+        )
+        if not named:
+            hint = f"columns have no names; give a number, 0 to {len(names) - 1}, or --header where the first line has names"
+        raise ValueError(f"{path}: {option}={given!r}: {hint}")
+
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{path}: {listed(twice)} more than once; give columns different names")
-    given = [("label", wanted.label), ("id", wanted.id), *(("drop", name) for name in wanted.drop)]
-    label, identifier, *dropped = [
-        None if column is None else _column(names, column, option, path, named) for option, column in given
-    ]
-    aside = tuple(_column(names, column, "aside", path, named) for column in wanted.aside)
+    label, identifier = (
+        None if given is None else column(given, option)
+        for option, given in (("label", wanted.label), ("id", wanted.id))
+    )
+    dropped = [column(name, "drop") for name in wanted.drop]
+    aside = tuple(column(name, "aside") for name in wanted.aside)
     if wanted.features is not None and (named or set(wanted.features) <= set(names)):
         if missing := sorted(set(wanted.features) - set(names)):
             raise ValueError(f"{path}: no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
@@ -138,26 +170,10 @@ def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) ->
     if not features:
         raise ValueError(f"{path}: no column is left to project, beside label, id and what is dropped")
     index = [name for name in features if name in INDEX and not wanted.mixed]
-    if index == [""] == names[-1:] and len(names) > 1:
-        raise ValueError(f"{path}: the last column has no name; where lines end with a delimiter use --drop ''")
     if index:
-        raise ValueError(
-            f"{path}: {listed(index)}: row numbers, it seems, not a feature; use --id {index[0]!r} or --drop {index[0]!r}"
-        )
+        what = "row numbers, it seems, not a feature, or a delimiter ends each line"
+        raise ValueError(f"{path}: {listed(index)}: {what}; use --id {index[0]!r} or --drop {index[0]!r}")
     return Roles(features, label, identifier, aside)
-
-
-def _column(names: list[str], column: str, option: str, path: str, named: bool) -> str:
-    if not named and re.fullmatch(r"-?\d+", column) and -len(names) <= int(column) < len(names):
-        return names[int(column)]
-    if named and column in names:
-        return column
-    if not named:
-        raise ValueError(f"{path}: {option}={column!r}: columns have no names; give a number, 0 to {len(names) - 1}")
-    folded = {name.casefold(): name for name in names}
-    close = get_close_matches(column.casefold(), folded, n=1)
-    hint = f"did you mean {folded[close[0]]!r}?" if close else f"it has {listed(names)}"
-    raise ValueError(f"{path}: {option}={column!r}: no such column; {hint}")
 
 
 def known(suffixes: Iterable[str]) -> str:
@@ -306,3 +322,64 @@ def with_targets(table: Table, path: str) -> Table:
     if missing.all():
         raise ValueError(f"{path}: all targets are missing; name a column that has some")
     return replace(table, y=y)
+
+
+# Files that may come from anywhere: only ordinary ones are read, in bounded memory, and errors name the file
+
+
+def check_file(path: str | os.PathLike) -> None:
+    """Raise where a path is not an ordinary file. A pipe that nobody writes to would be waited for without end."""
+    mode = os.stat(path).st_mode  # where there is no such file, this raises the system's own message
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError(f"{path}: a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
+
+
+@contextmanager
+def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
+    """A context that turns what a library raises about the content of a file into one error that names the file.
+
+    Damaged files make libraries raise almost any exception, so that this context is only for calls of libraries.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+            raise  # the error is about the file, and not about its content
+        if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
+            raise
+        why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())
+        why = why if len(why) <= LONGEST else f"{why[:LONGEST]} ..."
+        raise ValueError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
+
+
+def limit(size: int) -> int:
+    """The bytes of memory that reading a file of this size may take: a multiple of the size, and at least ``working_memory``."""
+    return max(TIMES * size, int(get_config()["working_memory"] * 2**20))
+
+
+def check_memory(path: str | os.PathLike, needed: float, size: int, what: str = "reading it") -> None:
+    """Raise before memory is taken, where reading a file would need more than its size allows."""
+    if needed > limit(size):
+        raise too_large(path, size, f"{what} takes {needed / 2**20:,.0f} MiB of memory")
+
+
+def too_large(path: str | os.PathLike, size: int, what: str) -> ValueError:
+    """The error for a file that needs more memory than its size allows."""
+    return ValueError(
+        f"{path}: {what}, and the limit for this file is {limit(size) / 2**20:,.0f} MiB: {TIMES} times its size, or "
+        "scikit-learn's working_memory where that is more; if the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, "
+        "in MiB)"
+    )
+
+
+def unpacked(path: str) -> bytes:
+    """The content of a text file, uncompressed where its name says so, which may not take more memory than is allowed."""
+    check_file(path)
+    size = os.path.getsize(path)
+    most = limit(size) * TEXT_TIMES // TIMES
+    opener: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
+    with opener(path, "rb") as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise too_large(path, size, "unpacked, it takes too much memory")
+    return content

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv as plain_csv
+import csv
 import io
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 import numpy as np
@@ -18,9 +18,14 @@ from .columns import arrow
 from .preparation import listed
 from .table import Table, known
 
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+FORMULA = re.compile(r"[=@\t\r]|[+-](?=.)(?![\d.]+$)")  # how cells begin that spreadsheets run; -5 is a number
+
 
 def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "label", id: str = "id") -> int:
     """Write tables to one file, each as it comes: CSV, TSV, Parquet or ``.npy``, or CSV on standard output (``-``).
+
+    In CSV and TSV, text that a spreadsheet would run as a formula, such as ``=A1``, gets an apostrophe before it.
 
     Parameters
     ----------
@@ -51,10 +56,10 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
     """
     path = os.fspath(path)
     if path == "-":
-        return _write_csv(sys.stdout.buffer, tables, id, label, ",")
+        return _write_columns(sys.stdout.buffer, tables, id, label, ".csv")
     suffix = check_suffix(path)
     with replacing(path) as file:
-        return WRITERS[suffix](file, tables, id, label)
+        return WRITERS[suffix](file, tables, id, label, suffix)
 
 
 def check_suffix(path: str) -> str:
@@ -65,54 +70,20 @@ def check_suffix(path: str) -> str:
     return suffix
 
 
-def _arrow_batches(tables: Iterable[Table], id: str, label: str) -> Iterator[Any]:
-    for table in _dense(tables):
-        beside = {id: table.ids, label: table.y}
-        names = [name for name, values in beside.items() if values is not None]
-        columns = [_column(beside[name]) for name in names]
-        features = table.feature_names or [str(j) for j in range(table.X.shape[1])]
-        clash = [name for name in names if name in features]
-        if clash:
-            raise ValueError(f"{listed(clash)} would stand twice in the output; rename the column of the input")
-        columns += [arrow().array(column) for column in table.X.T]
-        yield arrow().record_batch(columns, names=[*names, *features])
-
-
-def _dense(tables: Iterable[Table]) -> Iterator[Table]:
-    for table in tables:
-        if sparse.issparse(table.X):
-            raise TypeError("these formats hold dense tables; pass X.toarray(), or write X with scipy.sparse.save_npz")
-        yield table
-
-
-def _column(values: Any) -> Any:
-    column = arrow().array(values)
-    # Later tables may have labels.
-    return column.cast(arrow().string()) if arrow().types.is_null(column.type) else column
-
-
-def _write_parquet(file: IO[bytes], tables: Iterable[Table], id: str, label: str) -> int:
-    parquet = arrow(".parquet")
-    return _write_arrow(_arrow_batches(tables, id, label), lambda schema: parquet.ParquetWriter(file, schema))
-
-
-def _write_csv(file: IO[bytes], tables: Iterable[Table], id: str, label: str, delimiter: str = ",") -> int:
-    csv = arrow(".csv")
-
-    def opened(schema: Any) -> Any:
-        line = io.StringIO()
-        plain_csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(schema.names)
-        file.write(line.getvalue().encode())
-        file.flush()
-        return csv.CSVWriter(file, schema, write_options=csv.WriteOptions(include_header=False, delimiter=delimiter))
-
-    return _write_arrow(_arrow_batches(tables, id, label), opened)
-
-
-def _write_arrow(batches: Iterator[Any], opened: Callable[[Any], Any]) -> int:
+def _write_columns(file: IO[bytes], tables: Iterable[Table], id: str, label: str, suffix: str) -> int:
+    batches = (_batch(table, id, label, suffix) for table in tables)
     first = next(batches)
     rows = first.num_rows
-    with opened(first.schema) as writer:
+    if suffix in DELIMITERS:
+        names = csv.writer(line := io.StringIO(), delimiter=DELIMITERS[suffix], lineterminator="\n")
+        names.writerow(_inert(first.schema.names))
+        file.write(line.getvalue().encode())
+        file.flush()
+        how = arrow(".csv").WriteOptions(include_header=False, delimiter=DELIMITERS[suffix])
+        opened = arrow(".csv").CSVWriter(file, first.schema, write_options=how)
+    else:
+        opened = arrow(".parquet").ParquetWriter(file, first.schema)
+    with opened as writer:
         writer.write_batch(first)
         for batch in batches:
             writer.write_table(arrow().Table.from_batches([batch]).cast(first.schema))
@@ -120,30 +91,59 @@ def _write_arrow(batches: Iterator[Any], opened: Callable[[Any], Any]) -> int:
     return rows
 
 
-def _write_npy(file: IO[bytes], tables: Iterable[Table], id: str, label: str) -> int:
+def _batch(table: Table, id: str, label: str, suffix: str) -> Any:
+    """The columns of a table for Arrow: identifiers, labels, and features."""
+    _check_dense(table)
+    beside: dict[str, Any] = {
+        name: values for name, values in ((id, table.ids), (label, table.y)) if values is not None
+    }
+    features = table.feature_names or [str(j) for j in range(table.X.shape[1])]
+    if clash := [name for name in beside if name in features]:
+        raise ValueError(f"{listed(clash)} would stand twice in the output; rename the column of the input")
+    if suffix in DELIMITERS:
+        beside = {
+            name: _inert(values.tolist()) if values.dtype.kind in "OU" else values for name, values in beside.items()
+        }
+    columns = [arrow().array(values) for values in beside.values()]
+    # Later tables may have labels.
+    columns = [column.cast(arrow().string()) if arrow().types.is_null(column.type) else column for column in columns]
+    columns += [arrow().array(column) for column in table.X.T]
+    return arrow().record_batch(columns, names=[*beside, *features])
+
+
+def _check_dense(table: Table) -> None:
+    if sparse.issparse(table.X):
+        raise TypeError("these formats hold dense tables; pass X.toarray(), or write X with scipy.sparse.save_npz")
+
+
+def _inert(cells: list[Any]) -> list[Any]:
+    """The cells with an apostrophe before text that a spreadsheet would run as a formula."""
+    return [f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell for cell in cells]
+
+
+def _write_npy(file: IO[bytes], tables: Iterable[Table], id: str, label: str, suffix: str) -> int:
     """Write the header again at the end, when the number of rows is known. NumPy leaves room for that."""
     rows = 0
-    for table in _dense(tables):
+    for table in tables:
+        _check_dense(table)
         if table.ids is not None or table.y is not None:
             raise ValueError("a .npy file holds numbers alone; write .parquet or .csv to keep identifiers or labels")
+        X = np.ascontiguousarray(table.X)
         if rows == 0:
-            _write_header(file, table.X, rows)
-        file.write(np.ascontiguousarray(table.X).data)
-        rows += len(table)
+            _write_header(file, X, rows)
+        file.write(X.data)
+        rows += len(X)
     file.seek(0)
-    _write_header(file, table.X, rows)
+    _write_header(file, X, rows)
     return rows
 
 
 def _write_header(file: IO[bytes], X: np.ndarray, rows: int) -> None:
-    header = np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(X))
+    header = np.lib.format.header_data_from_array_1_0(X)
     np.lib.format.write_array_header_1_0(file, {**header, "shape": (rows, X.shape[1])})
 
 
 WRITERS: dict[str, Callable[..., int]] = {
-    ".parquet": _write_parquet,
-    ".pq": _write_parquet,
-    ".csv": _write_csv,
-    ".tsv": partial(_write_csv, delimiter="\t"),
+    **dict.fromkeys((".parquet", ".pq", ".csv", ".tsv"), _write_columns),
     ".npy": _write_npy,
 }

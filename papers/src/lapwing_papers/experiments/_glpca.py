@@ -24,7 +24,7 @@ from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy, purity
 
 from ..factorisation import SemiNMF
-from ..published import published
+from ..published import as_kept as published
 from ._columns import PROJECTIONS, read_as
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values

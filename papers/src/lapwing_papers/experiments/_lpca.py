@@ -22,7 +22,7 @@ from lapwing.metrics import procrustes_error
 from ..datasets import make_patch, make_perturbed_line, make_scherk
 from ..features import LBPHistogram
 from ..histograms import chi2_distances, chi2_metric
-from ..published import published
+from ..published import as_kept as published
 from ..recognition import RandomSubspaceLDA
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values

@@ -13,7 +13,7 @@ from sklearn.preprocessing import normalize
 from lapwing import LPDP, LPP
 from lapwing.graphs import KNN
 
-from ..published import published
+from ..published import as_kept as published
 from ._classification import Classification, Data, Maker, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Reading, Summary

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from lapwing import DNE, LPP, OLPP, ONPP
 from lapwing.graphs import Complete, Reconstruction, Repulsion, SameClass
 
-from ..published import published
+from ..published import as_kept as published
 from ._classification import Classification, Data, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Experiment, Measured, Reading, Summary, Values

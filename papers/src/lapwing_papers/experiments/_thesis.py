@@ -26,7 +26,7 @@ from lapwing.graphs import KNN, SameClass
 from lapwing.metrics import clustering_accuracy
 
 from .._extras import require
-from ..published import published
+from ..published import as_kept as published
 from ._classification import Classification, Data, Method, PerClass
 from ._clustering import Clustering, drawn
 from ._data import dataset

@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from lapwing import LPP
 from lapwing.graphs import KNN, SameClass
 
-from ..published import published
+from ..published import as_kept as published
 from ._classification import Classification, Data, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Reading, Summary

@@ -22,7 +22,7 @@ from lapwing.data import as_data
 from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy
 
-from ..published import published
+from ..published import as_kept as published
 from ..retrieval import neighborhood_accuracy, pair_average_precision
 from ._classification import Data
 from ._data import dataset

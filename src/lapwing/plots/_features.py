@@ -1,18 +1,20 @@
-"""The directions of a linear map, as images or as their largest weights."""
+"""The features that make components: directions as images or bars, and loadings with their intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, prod
+from math import prod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._validation import check_count
-from ..inspection import directions
-from ._axes import COLORS, new_figure
+from ..inspection import Loadings, directions
+from ..inspection import loadings as loadings_of
+from ._axes import bars, grid_of_axes
 
 
 class ComponentsDisplay:
@@ -32,10 +34,8 @@ class ComponentsDisplay:
 
     Attributes
     ----------
-    axes_ : list of matplotlib Axes
+    axes_, figure_ : list of matplotlib Axes, and their Figure or SubFigure
         Where the components were drawn, one per component.
-    figure_ : matplotlib Figure or SubFigure
-        The figure of these axes.
 
     References
     ----------
@@ -44,11 +44,9 @@ class ComponentsDisplay:
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LPP
+    >>> import numpy as np
     >>> from lapwing.plots import ComponentsDisplay
-    >>> model = LPP(16, pca=0.98).fit(load_digits().data)
-    >>> len(ComponentsDisplay.from_estimator(model, image_shape=(8, 8)).axes_)
+    >>> len(ComponentsDisplay(np.eye(64)[:16], image_shape=(8, 8)).plot().axes_)
     16
     """
 
@@ -73,26 +71,19 @@ class ComponentsDisplay:
         n_components: int | None = None,
         **options: Any,
     ) -> ComponentsDisplay:
-        """Draw the directions of a fitted linear map.
+        """Draw the directions of a fitted linear map, with names of features that it saw in ``fit``.
 
         Parameters
         ----------
         estimator : fitted estimator, or Pipeline of such
-            It must have ``components_``, as the linear methods of lapwing and PCA have, or ``scalings_``, as
-            LinearDiscriminantAnalysis has. In a pipeline all steps must have them, or scale features, as StandardScaler does.
-            The product of the steps is shown, whose weights are those of the features as given.
-        image_shape : (int, int), (int, int, 3) or None, default=None
-            The rows and columns of an image, and 3 after them where it has colours. None draws bars.
-        feature_names : sequence of str or None, default=None
-            The names of the features, for the bars. None takes those that the estimator saw in ``fit``, or numbers.
+            A linear map with ``components_`` or ``scalings_``. In a pipeline all steps must have them, or scale features, as
+            StandardScaler does; the product of the steps is shown, whose weights are those of the features as given.
+        image_shape, feature_names : default=None
+            Those of the class.
         n_components : int or None, default=None
             How many components to show, the first ones; None shows all.
         **options
             Further parameters of :meth:`plot`.
-
-        Returns
-        -------
-        ComponentsDisplay
         """
         components = directions(estimator)
         k = len(components) if n_components is None else check_count("n_components", n_components)
@@ -125,49 +116,28 @@ class ComponentsDisplay:
             The colours of images. Each image has its own range, in colour too.
         figure : matplotlib Figure, SubFigure or None, default=None
             Where to draw; None is a new figure of pyplot.
-
-        Returns
-        -------
-        ComponentsDisplay
         """
-        k, width = self.components.shape
-        shape = None if self.image_shape is None else _image_shape(self.image_shape, width)
-        columns = min(check_count("n_columns", n_columns), k)
-        rows = ceil(k / columns)
-        if figure is None:
-            side = (1.1, 1.1 * shape[0] / shape[1]) if shape else (2.4, 0.4 + 0.2 * min(n_features, width))
-            figure = new_figure(side[0] * columns, side[1] * rows + 0.4)
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for number, (ax, component) in enumerate(zip(axes, self.components, strict=False), start=1):
+        k, d = self.components.shape
+        shape = None if self.image_shape is None else _image_shape(self.image_shape, d)
+        names = np.arange(d).astype(str) if self.feature_names is None else np.array([*map(str, self.feature_names)])
+        if shape is None and len(names) != d:
+            raise ValueError(f"feature_names has {len(names)} names, but the components have {d} features")
+        shown = min(check_count("n_features", n_features), d)
+        size = (1.1, 1.1 * shape[0] / shape[1]) if shape else (2.4, 0.4 + 0.2 * shown)
+        self.figure_, self.axes_ = grid_of_axes(k, n_columns, size, figure, above=0.4)
+        for number, (ax, component) in enumerate(zip(self.axes_, self.components, strict=True), start=1):
             if shape:
-                ax.imshow(_image(component, shape), cmap=cmap)
+                image = component.reshape(shape)
+                if len(shape) == 3:  # matplotlib draws colours from 0 to 1
+                    image = (image - image.min()) / (np.ptp(image) or 1)
+                ax.imshow(image, cmap=cmap)
                 ax.set_axis_off()
             else:
-                self._bars(ax, component, check_count("n_features", n_features))
-                ax.set_title(f"component {number}", fontsize="small")
-        for ax in axes[k:]:
-            ax.remove()
+                largest = np.argsort(-np.abs(component), kind="stable")[:shown]
+                bars(ax, component[largest], names[largest].tolist(), f"component {number}")
         if title is not None:
-            figure.suptitle(title)
-        self.axes_, self.figure_ = list(axes[:k]), figure
+            self.figure_.suptitle(title)
         return self
-
-    def _bars(self, ax: Any, component: np.ndarray, n_features: int) -> None:
-        largest = np.argsort(-np.abs(component), kind="stable")[:n_features][::-1]
-        names = self.feature_names
-        if names is not None and len(names) != component.size:
-            raise ValueError(f"feature_names has {len(names)} names, but the components have {component.size} features")
-        labels = [str(i if names is None else names[i]) for i in largest]
-        ax.barh(np.arange(largest.size), component[largest], color=[COLORS[int(w < 0)] for w in component[largest]])
-        ax.set_yticks(np.arange(largest.size), labels=labels, fontsize="x-small")
-        ax.tick_params(axis="x", labelsize="x-small")
-        ax.axvline(0, color="0.5", linewidth=0.8)
-
-
-def _image(component: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """A component as an image. Colour images go from 0 to 1, as matplotlib draws them."""
-    image = component.reshape(shape)
-    return image if len(shape) == 2 else (image - image.min()) / (np.ptp(image) or 1)
 
 
 def _image_shape(image_shape: Any, n_features: int) -> tuple[int, ...]:
@@ -208,3 +178,84 @@ def components(estimator: BaseEstimator, **options: Any) -> ComponentsDisplay:
     2
     """
     return ComponentsDisplay.from_estimator(estimator, **options)
+
+
+class LoadingsDisplay:
+    """Draws the features of largest loading in each component, with their intervals.
+
+    Parameters
+    ----------
+    loadings : Loadings
+        What :func:`lapwing.loadings` has found.
+
+    Attributes
+    ----------
+    axes_, figure_ : list of matplotlib Axes, and their Figure or SubFigure
+        Where the components were drawn, one per component.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lapwing import MMC
+    >>> from lapwing.plots import LoadingsDisplay
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> len(LoadingsDisplay.from_estimator(MMC(2).fit(X, y), X, y, n_draws=20).axes_)
+    2
+    """
+
+    def __init__(self, loadings: Loadings):
+        self.loadings = loadings
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, *, n_draws: int = 100, **options: Any
+    ) -> LoadingsDisplay:
+        """Draw the loadings of a fitted linear map. The parameters are those of :func:`loadings`."""
+        return cls(loadings_of(estimator, X, y, n_draws=n_draws)).plot(**options)
+
+    def plot(self, *, n_features: int = 10, n_columns: int = 4, figure: Any = None) -> LoadingsDisplay:
+        """Draw the ``n_features`` largest loadings of each component, ``n_columns`` components side by side.
+
+        ``figure`` is a figure or a part of one to draw in, by default a new one.
+        """
+        found = self.loadings
+        k, d = found.values.shape
+        shown = min(check_count("n_features", n_features), d)
+        self.figure_, self.axes_ = grid_of_axes(k, n_columns, (3.2, 0.7 + 0.25 * shown), figure)
+        for number, ax in enumerate(self.axes_):
+            features = found.ranked(number)[:shown]
+            bars(ax, found.values[number, features], [found.features[j] for j in features], found.components[number])
+            if found.low is not None and found.high is not None:
+                ends = found.low[number, features], found.high[number, features]
+                ax.hlines(np.arange(shown), *ends, color="0.2", linewidth=1.2)
+        return self
+
+
+def loadings(estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, **options: Any) -> LoadingsDisplay:
+    """Draw the features that make the components of a fitted linear map.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or Pipeline of such
+        A linear map that :func:`lapwing.loadings` takes.
+    X : array-like of shape (n_samples, n_features), default=None
+        The data that it was fitted to, for intervals. None draws none.
+    y : array-like of shape (n_samples,), default=None
+        The labels that it was fitted to.
+    **options
+        ``n_draws=100``, how many random halves of the rows are fitted for intervals, and the parameters of
+        :meth:`LoadingsDisplay.plot`.
+
+    Returns
+    -------
+    LoadingsDisplay
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, plots
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> len(plots.loadings(LPP(2).fit(X), n_features=3).axes_)
+    2
+    """
+    return LoadingsDisplay.from_estimator(estimator, X, y, **options)

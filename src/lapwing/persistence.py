@@ -1,9 +1,10 @@
-"""Model files: archives of skops that hold ``{"lapwing": version, "scikit-learn": version, "model": ...}``, with a checksum.
+"""Fitted models as files, and as layers of PyTorch.
 
-skops stores objects as a tree of JSON, with their arrays beside it, and builds what the tree names. So a file from a stranger
-is checked three times. Before anything is built, :class:`Archive` looks at the tree and at the headers of the arrays, and skops
-compares every type with a list of exact classes (never a prefix: a function of ours could be called through
-FunctionTransformer). After that, :func:`check_built` looks at what compiled code would trust.
+A model file is an archive of skops with ``{"lapwing": version, "scikit-learn": version, "model": ...}`` and a checksum. skops
+stores objects as a tree of JSON, with their arrays beside it, and builds what the tree names. So a file from a stranger is
+checked three times. Before anything is built, :class:`Tree` walks through the tree and the headers of the arrays are looked at,
+and skops compares every type with a list of exact classes (never a prefix: a function of ours could be called through
+FunctionTransformer). After that, :func:`_check_built` looks at what compiled code would trust.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
@@ -32,15 +34,18 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import clustering, graphs, selection, tables
-from .._extras import require
-from .._files import write_whole
-from .._validation import check_compressed
-from ..device import to_numpy
-from ..graphs import Graph, On
-from ..methods import METHODS
-from ..reducers import KernelReducer, Reducer
-from ..solvers import Certificate
+from . import clustering, graphs, selection, tables
+from ._extras import require
+from ._files import replacing
+from ._validation import check_compressed
+from .device import to_numpy
+from .graphs import Graph, On
+from .methods import LPI, METHODS
+from .onnx import to_onnx
+from .reducers import KernelReducer, LinearReducer, Reducer
+from .solvers import Certificate
+
+__all__ = ["load", "save", "to_onnx", "to_torch", "versions"]
 
 OLDEST_PROTOCOL = 2  # of skops; older nodes are read by other classes
 DEEPEST = 200  # objects inside one another; skops recurses
@@ -93,20 +98,43 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> bool((same.transform(X) == model.transform(X)).all())
     True
     """
-    skops = require("skops.io", "model")
-    if (
-        getattr(estimator, "moments_", None) is None
-    ):  # else partial_fit can go on, even where it had too few rows for a fit
+    skops = _skops()
+    if not any(name.endswith("_") for name in getattr(estimator, "__dict__", ())):  # partial_fit leaves sums_ at least
         check_is_fitted(estimator)
-    estimator = _copied(estimator)
-    check_stored(estimator)
-    root = {"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": estimator}
+    parts = list(_inside(estimator))
+    by_function = any(isinstance(value, On) and isfunction(value.what) for _, value, _ in parts)
+    is_foreign = any(
+        hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic) for _, value, _ in parts
+    )
+    if by_function or is_foreign:
+        originals, estimator = {id(value) for _, value, _ in parts}, to_numpy(estimator)
+        for _, part, _ in _inside(estimator) if by_function else ():
+            if isinstance(part, Reducer) and id(part) not in originals and hasattr(part, "graph_"):
+                given = (value for _, value, _ in _inside(part.graph))
+                if any(isinstance(graph, On) and isfunction(graph.what) for graph in given):
+                    part.graph = clone(part.graph_)  # on the columns that the function has chosen
+        parts = list(_inside(estimator))
+    for place, value, held in parts:
+        thing = value if isfunction(value) else type(value)
+        is_checked = (isfunction(value) or held is not None) and name_of(thing) not in own()
+        if is_checked and getattr(sys.modules.get(thing.__module__), thing.__name__, None) is not thing:
+            raise ValueError(
+                f"{place} is {value!r:.60}, and no other program finds {thing.__qualname__} in {thing.__module__}; define it at "
+                "the top of a module"
+            )
+        if sparse.issparse(value) and value.format not in ("csr", "csc"):
+            raise ValueError(
+                f"{place} is a sparse {value.format} matrix, and a model file holds csr and csc: use W.tocsr()"
+            )
     try:
-        content = signed(packed(skops.dumps(root)))
-        Archive(content)  # what could not be read is not written
+        content, root = packed(
+            skops.dumps({"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": estimator})
+        )
+        Tree().visit(root, "", 0)  # what could not be read is not written
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"{type(estimator).__name__} cannot be stored: {in_a_line(error)}") from error
-    write_whole(path, content)
+    with replacing(path) as file:
+        file.write(content)
 
 
 def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
@@ -142,23 +170,21 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
     ...     lapwing.load(f"{folder}/model.lapwing")
     LPP(graph=7)
     """
-    skops = require("skops.io", "model")
-    names = [
-        *own(),
-        *map(name_of, trusted if isinstance(trusted, Iterable) and not isinstance(trusted, str) else [trusted]),
-    ]
+    skops = _skops()
+    trusted = trusted if isinstance(trusted, Iterable) and not isinstance(trusted, str) else [trusted]
+    names = [*own(), *map(name_of, trusted)]
     content = _read(path)
     try:
-        archive = Archive(content)
-        compiled = [name for name in archive.places if name.rpartition(".")[2] in LIBSVM]
-        archive.check_trusted([*skops.get_untrusted_types(data=content), *compiled], names)
+        tree, releases = _looked_at(content)
+        compiled = [name for name in tree.places if name.rpartition(".")[2] in LIBSVM]
+        _check_trusted([*skops.get_untrusted_types(data=content), *compiled], names, tree.places, releases["lapwing"])
         with warnings.catch_warnings(action="ignore", category=InconsistentVersionWarning):
             model = skops.loads(content, trusted=names)["model"]
-        check_built(model)
+        _check_built(model)
     except Exception as error:  # whatever a file may do to NumPy, SciPy and skops
         raise ValueError(f"{os.fspath(path)!r} is no model that lapwing can read: {in_a_line(error)}") from error
-    written, here = archive.versions["scikit-learn"], sklearn.__version__
-    others = sorted({name.rpartition(".")[2] for name in archive.places if name.startswith("sklearn.")})
+    written, here = releases["scikit-learn"], sklearn.__version__
+    others = sorted({name.rpartition(".")[2] for name in tree.places if name.startswith("sklearn.")})
     if written.split(".")[:2] != here.split(".")[:2] and others:
         warnings.warn(
             f"{os.fspath(path)!r} was written with scikit-learn {written}, and this is {here}: {', '.join(others)} may give "
@@ -168,23 +194,14 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
     return model
 
 
-def _copied(given: Any) -> Any:
-    """The model with arrays of NumPy, and with lists of columns where a function has chosen them for a graph."""
-    model, originals = to_numpy(given), {id(part) for _, part in _inside(given)}
-    for _, part in _inside(model):
-        if isinstance(part, Reducer) and id(part) not in originals and _is_by_function(getattr(part, "graph", None)):
-            part.graph = clone(part.graph_)
-    return model
-
-
-def _is_by_function(graph: Any) -> bool:
-    parts = [graph, *graph.get_params().values()] if isinstance(graph, Graph) else []
-    return any(isinstance(part, On) and isfunction(part.what) for part in parts)
-
-
 def versions(path: str | os.PathLike[str]) -> dict[str, str]:
     """The releases of lapwing and scikit-learn that wrote a file which :func:`load` has read."""
-    return Archive(_read(path)).versions
+    return _looked_at(_read(path))[1]
+
+
+@cache
+def _skops() -> Any:
+    return require("skops.io", "model")
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:
@@ -195,22 +212,19 @@ def _read(path: str | os.PathLike[str]) -> bytes:
         return file.read()
 
 
-def packed(archive: bytes) -> bytes:
-    """The archive with its tree without white space and, unless that is large, compressed: a twentieth of the bytes."""
+def packed(archive: bytes) -> tuple[bytes, Any]:
+    """The archive as it is written, and its tree, which is compressed unless it is large: a twentieth of the bytes."""
     buffer = io.BytesIO()
     with ZipFile(io.BytesIO(archive)) as given, ZipFile(buffer, "w") as taken:
-        tree = json.dumps(json.loads(given.read(TREE)), separators=(",", ":"))
+        root = json.loads(given.read(TREE))
+        tree = json.dumps(root, separators=(",", ":"))
         taken.writestr(TREE, tree, ZIP_DEFLATED if len(tree) <= LARGEST_TREE else ZIP_STORED)
         for name in given.namelist():
             if name != TREE:
                 taken.writestr(name, given.read(name))
-    return buffer.getvalue()
-
-
-def signed(archive: bytes) -> bytes:
-    """A ZIP archive with the checksum of all before it as its comment, which finds damage. It is no signature."""
-    archive = archive[:-2] + DIGITS.to_bytes(2, "little")
-    return archive + sha256(archive).hexdigest().encode()
+        taken.comment = bytes(DIGITS)
+    content = buffer.getvalue()[:-DIGITS]
+    return content + sha256(content).hexdigest().encode(), root  # the checksum finds damage; it is no signature
 
 
 def in_a_line(error: Exception) -> str:
@@ -243,62 +257,15 @@ def own() -> dict[str, str]:
     }
 
 
-class Archive:
-    """A file of skops that can be built: its entries, its tree and its arrays have been looked at."""
+@dataclass
+class Tree:
+    """What a walk through the tree of a file has found."""
 
-    def __init__(self, content: bytes):
-        if sha256(memoryview(content)[:-DIGITS]).hexdigest().encode() != content[-DIGITS:]:
-            raise ValueError("it is another kind of file, or damaged: it does not match its checksum")
-        self._zip = ZipFile(io.BytesIO(content))
-        entries = self._zip.infolist()
-        if len({entry.filename for entry in entries}) < len(entries):
-            raise ValueError("it has two entries of one name")
-        for entry in entries:
-            most = LARGEST_TREE if entry.filename == TREE else 0  # bytes that may be compressed
-            if entry.file_size > most and entry.file_size != entry.compress_size:
-                raise ValueError(f"{entry.filename} is compressed, and would take {entry.file_size:,} bytes")
-        if sum(entry.compress_size for entry in entries) > len(content):
-            raise ValueError("its entries overlap")
-        self._room = max(TIMES * len(content), int(get_config()["working_memory"] * 2**20))
-        self._sizes: dict[int, int] = {}  # how many nodes there are in a node, by its number
-        self._owners: dict[str, int] = {}  # the number of the node that has an entry
-        self.places: dict[str, str] = {}  # where each type is met first
-        root = json.loads(self._zip.read(TREE))
-        protocol, parts = root["protocol"], root["content"]
-        if type(protocol) is not int or protocol < OLDEST_PROTOCOL:
-            raise ValueError(f"protocol {protocol!r} of skops is unknown")
-        if root["__loader__"] != "DictNode" or parts.keys() != {"lapwing", "scikit-learn", "model"}:
-            raise ValueError("it holds something else than a model and its versions")
-        self._visit(root, "", 0)
-        self.versions = {name: json.loads(parts[name]["content"]) for name in ("lapwing", "scikit-learn")}
-        if not all(isinstance(release, str) for release in self.versions.values()):
-            raise ValueError("it does not say which versions wrote it")
+    places: dict[str, str] = field(default_factory=dict)  # where each type is met first
+    files: dict[str, tuple[int, str]] = field(default_factory=dict)  # the number and the kind of the node of each entry
+    sizes: dict[int, int] = field(default_factory=dict)  # how many nodes there are in a node, by its number
 
-    def check_trusted(self, found: list[str], names: list[str]) -> None:
-        """Raise where a type that skops does not trust is not among the names."""
-        found = [name for name in found if name not in names]
-        if not found:
-            return
-        what = " and ".join(f"{self.places.get(name, 'model')} is {name}" for name in found[:2])
-        module, _, last = found[-1].rpartition(".")
-        if module.partition(".")[0] == __name__.partition(".")[0]:
-            here, there = version("lapwing"), self.versions["lapwing"]
-            raise ValueError(
-                f"{what}, which is no class of lapwing {here} that a file may hold; lapwing {there} wrote it"
-            )
-        if sys.stdlib_module_names.intersection(name.partition(".")[0] for name in found):
-            raise ValueError(f"{what}, which no model has")
-        trusted, hint = ", ".join(name.rpartition(".")[2] for name in found), ""
-        if last in ("BallTree", "KDTree"):
-            hint = ', or fit with algorithm="brute"'
-        elif module.partition(".")[0] not in ("__main__", "numpy", "scipy", "sklearn"):
-            hint = f", or --import {module} on the command line"
-        raise ValueError(
-            f"{what}, which is not read from any file; where you trust who wrote it, "
-            f"lapwing.load(path, trusted=[{trusted}]){hint}"
-        )
-
-    def _visit(self, node: Any, place: str, depth: int) -> int:
+    def visit(self, node: Any, place: str, depth: int) -> int:
         """Check a node and those in it, and count them.
 
         skops writes an object anew wherever it occurs, and reads it once. A file that refers to an object by its number alone
@@ -310,32 +277,16 @@ class Archive:
         if kind not in KINDS or own().get(name, kind) != kind or name == "numpy.void" or "." in node["__class__"]:
             raise ValueError(f"{place} is {name} as {kind!r}, which no model has")
         self.places.setdefault(name, place)
-        if "file" in node and self._owners.setdefault(node["file"], number) != number:
-            raise ValueError(f"{place} is an array of another object")
+        if "file" in node:
+            stored = kind if node.get("type") != "json" else ""
+            if self.files.setdefault(node["file"], (number, stored)) != (number, stored):
+                raise ValueError(f"{place} is an array of another object")
         if kind == "JsonNode":
             json.loads(node["content"])
-        elif kind == "SparseMatrixNode":
-            self._check_npz(node["file"])
-        elif kind == "NdArrayNode" and node["type"] != "json":
-            _check_npy(self._zip, node["file"])
-        size = 1 + sum(self._visit(part, f"{place}{step}".lstrip("."), depth + 1) for step, part in _parts(node))
-        if type(number) is not int or number < 1 or self._sizes.setdefault(number, size) != size:
+        size = 1 + sum(self.visit(part, f"{place}{step}".lstrip("."), depth + 1) for step, part in _parts(node))
+        if type(number) is not int or number < 1 or self.sizes.setdefault(number, size) != size:
             raise ValueError(f"{place} has the number {number!r:.60} of another object")
         return size
-
-    def _check_npz(self, name: str) -> None:
-        """Check a sparse matrix, which is an archive of arrays that may be compressed."""
-        with ZipFile(io.BytesIO(self._zip.read(name))) as inner:
-            size = sum(entry.file_size for entry in inner.infolist())
-            if size > self._room:
-                raise ValueError(
-                    f"a sparse matrix of {size / 2**20:,.0f} MiB, above the limit of {self._room / 2**20:,.0f} MiB; where you "
-                    "trust the file, raise it by sklearn.set_config(working_memory=...)"
-                )
-            if len(set(inner.namelist())) < len(inner.namelist()) or inner.testzip() is not None:
-                raise ValueError("a sparse matrix that is damaged")
-            for part in inner.namelist():
-                _check_npy(inner, part)
 
 
 def _parts(node: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -355,6 +306,55 @@ def _parts(node: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "", node["__reduce__"]["args"]
 
 
+def _looked_at(content: bytes) -> tuple[Tree, dict[str, str]]:
+    """The tree of a file that can be built, and the versions that wrote it: its entries, tree and arrays have been looked at."""
+    if sha256(memoryview(content)[:-DIGITS]).hexdigest().encode() != content[-DIGITS:]:
+        raise ValueError("it is another kind of file, or damaged: it does not match its checksum")
+    archive = ZipFile(io.BytesIO(content))
+    entries = archive.infolist()
+    if len({entry.filename for entry in entries}) < len(entries):
+        raise ValueError("it has two entries of one name")
+    for entry in entries:
+        most = LARGEST_TREE if entry.filename == TREE else 0  # bytes that may be compressed
+        if entry.file_size > most and entry.file_size != entry.compress_size:
+            raise ValueError(f"{entry.filename} is compressed, and would take {entry.file_size:,} bytes")
+    if sum(entry.compress_size for entry in entries) > len(content):
+        raise ValueError("its entries overlap")
+    root = json.loads(archive.read(TREE))
+    protocol, parts = root["protocol"], root["content"]
+    if type(protocol) is not int or protocol < OLDEST_PROTOCOL:
+        raise ValueError(f"protocol {protocol!r} of skops is unknown")
+    if root["__loader__"] != "DictNode" or parts.keys() != {"lapwing", "scikit-learn", "model"}:
+        raise ValueError("it holds something else than a model and its versions")
+    tree = Tree()
+    tree.visit(root, "", 0)
+    room = max(TIMES * len(content), int(get_config()["working_memory"] * 2**20))
+    for name, (_, kind) in tree.files.items():
+        if kind == "NdArrayNode":
+            _check_npy(archive, name)
+        elif kind == "SparseMatrixNode":
+            _check_npz(archive.read(name), room)
+    releases = {name: json.loads(parts[name]["content"]) for name in ("lapwing", "scikit-learn")}
+    if not all(isinstance(release, str) for release in releases.values()):
+        raise ValueError("it does not say which versions wrote it")
+    return tree, releases
+
+
+def _check_npz(content: bytes, room: int) -> None:
+    """Check a sparse matrix, which is an archive of arrays that may be compressed."""
+    with ZipFile(io.BytesIO(content)) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+        if size > room:
+            raise ValueError(
+                f"a sparse matrix of {size / 2**20:,.0f} MiB, above the limit of {room / 2**20:,.0f} MiB; where you trust the "
+                "file, raise it by sklearn.set_config(working_memory=...)"
+            )
+        if len(set(archive.namelist())) < len(archive.namelist()) or archive.testzip() is not None:
+            raise ValueError("a sparse matrix that is damaged")
+        for name in archive.namelist():
+            _check_npy(archive, name)
+
+
 def _check_npy(archive: ZipFile, name: str) -> None:
     """Raise unless an array is as large as its header says, and holds no Python objects."""
     entry = archive.getinfo(name)
@@ -369,8 +369,29 @@ def _check_npy(archive: ZipFile, name: str) -> None:
         raise ValueError(f"{name} is an array of shape {shape} and {dtype}, and has {rest:,} bytes")
 
 
-def _inside(model: Any) -> Iterator[tuple[str, Any]]:
-    """Everything that a model holds, once, with the place where it was found."""
+def _check_trusted(found: list[str], names: list[str], places: dict[str, str], there: str) -> None:
+    """Raise where a type that skops does not trust is not among the names."""
+    found = [name for name in found if name not in names]
+    if not found:
+        return
+    what = " and ".join(f"{places.get(name, 'model')} is {name}" for name in found[:2])
+    module, _, last = found[-1].rpartition(".")
+    package = module.partition(".")[0]
+    if package == "lapwing":
+        here = version("lapwing")
+        raise ValueError(f"{what}, which is no class of lapwing {here} that a file may hold; lapwing {there} wrote it")
+    if sys.stdlib_module_names.intersection(name.partition(".")[0] for name in found):
+        raise ValueError(f"{what}, which no model has")
+    hint = "" if package in ("__main__", "numpy", "scipy", "sklearn") else f", or --import {module} on the command line"
+    hint = ', or fit with algorithm="brute"' if last in ("BallTree", "KDTree") else hint
+    trusted = ", ".join(name.rpartition(".")[2] for name in found)
+    raise ValueError(
+        f"{what}, which is not read from any file; where you trust who wrote it, lapwing.load(path, trusted=[{trusted}]){hint}"
+    )
+
+
+def _inside(model: Any) -> Iterator[tuple[str, Any, dict[str, Any] | None]]:
+    """Everything that a model holds, once, with the place where it was found and, of an object, its attributes."""
     seen: dict[int, Any] = {}  # values by their ids, so that Python gives no id to another object meanwhile
     found: list[tuple[str, Any]] = [(type(model).__name__, model)]
     while found:
@@ -378,53 +399,34 @@ def _inside(model: Any) -> Iterator[tuple[str, Any]]:
         if id(value) in seen:
             continue
         seen[id(value)] = value
-        yield place, value
+        is_function = isclass(value) or (callable(value) and not isinstance(value, BaseEstimator | Graph))
+        held = vars(value) if hasattr(value, "__dict__") and not is_function else None
+        yield place, value, held
         if isinstance(value, dict):
             found += [(f"{place}.{key}", part) for key, part in value.items()]
         elif isinstance(value, list | tuple | set) or (isinstance(value, np.ndarray) and value.dtype == object):
             found += [(f"{place}[{i}]", part) for i, part in enumerate(value)]
-        elif _is_object(value):
-            found += [(f"{place}.{name}", part) for name, part in vars(value).items()]
+        else:
+            found += [(f"{place}.{name}", part) for name, part in (held or {}).items()]
 
 
-def _is_object(value: Any) -> bool:
-    is_function = callable(value) and not isinstance(value, BaseEstimator | Graph)
-    return hasattr(value, "__dict__") and not isclass(value) and not is_function
-
-
-def check_stored(model: Any) -> None:
-    """Raise where a file could not hold a part of the model, or other programs would find something else under its name."""
-    for place, value in _inside(model):
-        thing = value if isfunction(value) else type(value)
-        found = getattr(sys.modules.get(thing.__module__), thing.__name__, None)
-        if (isfunction(value) or _is_object(value)) and found is not thing:
-            raise ValueError(
-                f"{place} is {value!r:.60}, and no other program finds {thing.__qualname__} in {thing.__module__}; define it at "
-                "the top of a module"
-            )
-        if sparse.issparse(value) and value.format not in ("csr", "csc"):
-            raise ValueError(
-                f"{place} is a sparse {value.format} matrix, and a model file holds csr and csc: use W.tocsr()"
-            )
-
-
-def check_built(model: Any) -> None:
+def _check_built(model: Any) -> None:
     """Raise where a model holds what compiled code would follow out of bounds, or what hides a method."""
     if not hasattr(model, "fit"):
         raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
-    for place, value in _inside(model):
+    for place, value, held in _inside(model):
         if sparse.issparse(value):
             check_compressed(value)  # other formats have no check_format
         elif isinstance(value, np.random.RandomState):
             position = value.get_state(legacy=False)["state"]["pos"]
             if not 0 <= position <= 624:
                 raise ValueError(f"{place} is a RandomState at the position {position}, outside of 0 to 624")
-        elif _is_object(value):
-            _check_attributes(place, value)
+        elif held is not None:
+            _check_attributes(place, value, held)
 
 
-def _check_attributes(place: str, value: Any) -> None:
-    held, features = vars(value), vars(value).get("n_features_in_")
+def _check_attributes(place: str, value: Any, held: dict[str, Any]) -> None:
+    features = held.get("n_features_in_")
     for name in held:
         hidden = getattr_static(type(value), name, None)
         if name.startswith("__") or (hasattr(hidden, "__get__") and not isinstance(hidden, cached_property)):
@@ -436,3 +438,49 @@ def _check_attributes(place: str, value: Any) -> None:
         shape = () if of_landmarks else getattr(held.get(name), "shape", ())
         if shape and features not in (shape[-1], prod(shape) if name == "mean_" else shape[-1]):  # of images
             raise ValueError(f"{place}.{name}, of shape {shape}, contradicts n_features_in_={features!r:.60}")
+
+
+def to_torch(estimator: BaseEstimator) -> Any:
+    """Turn a linear map into a layer of PyTorch, a ``torch.nn.Linear`` in the precision of ``components_``.
+
+    The mean becomes a bias, ``-components_ @ mean_``. So in single precision, as of ``layer.float()``, features that are far
+    from 0 lose digits.
+
+    Parameters
+    ----------
+    estimator : linear method of lapwing, fitted
+        Any linear method except LPI, which scales rows.
+
+    Returns
+    -------
+    torch.nn.Linear
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> X = load_iris().data
+    >>> layer = lapwing.to_torch(lapwing.LPP(2).fit(X))
+    >>> layer(torch.from_numpy(X)).shape
+    torch.Size([150, 2])
+    """
+    torch = require("torch", "torch")
+    name = type(estimator).__name__
+    if not isinstance(estimator, LinearReducer):
+        raise TypeError(
+            f"{name} is no linear method of lapwing, so to_torch has no matrix to write; LPP, OLPP, NPE and their kin have"
+        )
+    if isinstance(estimator, LPI):
+        raise TypeError("LPI scales rows to unit length before it projects, which no linear layer does; use to_onnx")
+    if type(estimator).transform is not LinearReducer.transform:
+        raise TypeError(f"{name} has a transform of its own, which to_torch does not know")
+    check_is_fitted(estimator)
+    V = estimator.components_
+    bias = -(V.astype(np.float64) @ estimator.mean_)
+    k, d = V.shape
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, d, k, dtype=torch.from_numpy(V).dtype)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(V))
+        layer.bias.copy_(torch.from_numpy(bias))
+    return layer

@@ -1,0 +1,216 @@
+"""A graph of classes that also uses the rows whose class is unknown: labels spread to them along neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import cg
+from sklearn.base import BaseEstimator, clone
+
+from .._labels import class_codes
+from .._validation import check_choice, check_count
+from ..data import Data, SparseData
+from ..problem import Term
+from .base import Graph, total_weights
+from .classes import SameClass
+from .neighbors import KNN
+
+SHARPNESS = 4.0  # the weight of a link to the k-th neighbour is exp(-4)
+LEAK = 1e-4  # how much of its score a row loses per step, which makes the equations well posed
+TOLERANCE, MOST_STEPS = 1e-6, 1000  # of the conjugate gradients
+SHARE_STEPS = 60  # steps in which the shares of the classes are reached
+
+
+def near_weights(d: np.ndarray, reach: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Weights that fall from 1 to exp(-4) at the k-th neighbour of the row that was searched for."""
+    return np.exp(-SHARPNESS * np.square(d / reach))
+
+
+@dataclass(eq=False, repr=False)
+class Propagated(Graph):
+    r"""Links rows of the same class, after the known labels have spread to the rows whose label is unknown.
+
+    It is made for few labels among many rows. First ``map`` learns from the labelled rows alone, and every row gets its place
+    in that map beside its own features, both halves scaled to the same mean length. Then the rows are linked to their nearest
+    neighbours by features and place together, and labels spread along these links by Poisson learning [1]_:
+
+    .. math:: (\Delta - W)\, U = B, \qquad B_i = Y_i - \bar Y \text{ for labelled rows, and 0 for all others,}
+
+    where row i of Y has a 1 at the class of row i, and :math:`\bar Y` is the mean of Y over the labelled rows of the same
+    connected piece of the graph. A row gets the class of its largest score :math:`U_{ic}`, and a labelled row keeps its own.
+    Rows in pieces that no label reaches stay unknown. Last, all rows of one class are linked as by :class:`SameClass`, so that
+    the estimator learns from all of them.
+
+    Parameters
+    ----------
+    map : estimator or None
+        What learns from the labelled rows first: a transformer that reads y, such as ``KernelLPP("auto", graph="supervised")``.
+        The short form ``graph="propagate"`` of the estimators takes this one. None leaves it out, and then links come from the
+        features alone; so they do where every class has one label.
+    graph : int or Graph, default=10
+        The links along which labels spread. An integer k is ``KNN(k)`` with weights :math:`\exp(-4 d_{ij}^2 / d_{ik}^2)`, where
+        :math:`d_{ik}` is the distance of row i from its k-th neighbour.
+    shares : {"auto", "labels"}, None or mapping, default="auto"
+        How large the classes are among all rows, which decides how many rows get the label of each. ``"labels"`` are the
+        shares of the classes among the labelled rows: right where the rows to label were drawn at random, and wrong where the
+        same number was drawn from each class, though classes are unequal. With None the scores alone decide. ``"auto"`` is
+        the mean of these two. A mapping gives the share of each class by its label.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The label of each row after the labels have spread, -1 where none reached it. A fitted estimator has them as
+        ``graph_.labels_``.
+    scores_ : ndarray of shape (n_samples, n_classes)
+        How strongly each row belongs to each class, the classes in sorted order; minus infinity where no label reached it.
+
+    References
+    ----------
+    .. [1] J. Calder, B. Cook, M. Thorpe and D. Slepčev, "Poisson learning: graph based semi-supervised learning at very low
+       label rates", International Conference on Machine Learning, 2020. https://proceedings.mlr.press/v119/calder20a.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPP, KernelLPP
+    >>> from lapwing.graphs import Propagated
+    >>> X, true = load_digits(return_X_y=True)
+    >>> y = np.where(np.arange(len(true)) % 20, -1, true)  # one label of twenty is known
+    >>> graph = Propagated(KernelLPP("auto", graph="supervised"))
+    >>> model = LPP("auto", graph=graph).fit(X, y)
+    >>> float(np.mean(model.graph_.labels_ == true).round(2))
+    0.96
+    """
+
+    map: BaseEstimator | None
+    graph: Graph | int = 10
+    _: KW_ONLY
+    shares: str | Mapping[Any, float] | None = "auto"
+
+    reads_labels, weighs_classes = True, False
+    _unnamed = 2
+
+    # Once labels have spread, it is a graph of the classes of these very rows.
+    reads_features = property(lambda self: not hasattr(self, "labels_"))
+    indexes_rows = property(lambda self: hasattr(self, "labels_"))
+
+    def why_all_rows(self) -> str | None:
+        return "Propagated links all rows to their neighbours, and X is read in blocks; pass X as an array"
+
+    def fitted(self, data: Data) -> Propagated:
+        """The same graph with ``labels_`` and ``scores_``."""
+        codes, names = class_codes(data.y, data.n)
+        beside = self._beside(data, codes)
+        W = total_weights(self, self._links().fitted(beside), beside)
+        scores = poisson_scores(W, codes, names.size)
+        reached = np.isfinite(scores).any(axis=1)
+        offsets = class_offsets(scores[reached], self._shares(codes, names, scores[reached]))
+        found = np.where(reached, (scores + offsets).argmax(axis=1), -1)
+        found[codes >= 0] = codes[codes >= 0]
+        result: Any = copy(self)
+        result.labels_, result.scores_ = np.append(names, -1)[found], scores
+        return result
+
+    def _links(self) -> Graph:
+        graph: Any = self.graph
+        if isinstance(graph, Integral):
+            graph = KNN(check_count("graph", graph), weights=near_weights, symmetry="mean")
+        if not isinstance(graph, Graph) or graph.reads_labels:
+            raise ValueError(
+                f"graph={graph!r} must be a number of neighbours or a graph that reads no labels, as KNN(10)"
+            )
+        return graph
+
+    def _shares(self, codes: np.ndarray, names: np.ndarray, scores: np.ndarray) -> np.ndarray | None:
+        """The shares that the classes shall have; None where the scores alone decide."""
+        if self.shares is None:
+            return None
+        if isinstance(self.shares, Mapping):
+            given = np.array([self.shares.get(name, np.nan) for name in names.tolist()], dtype=float)
+            if set(self.shares) - set(names.tolist()) or not (given > 0).all():
+                raise ValueError(
+                    f"shares={self.shares!r} must give a positive share for each of the classes {names.tolist()}"
+                )
+            return given / given.sum()
+        of_labels = np.bincount(codes[codes >= 0]) / np.count_nonzero(codes >= 0)
+        if check_choice("shares", self.shares, ("auto", "labels")) == "labels":
+            return of_labels
+        return (of_labels + np.bincount(scores.argmax(axis=1), minlength=names.size) / len(scores)) / 2
+
+    def _beside(self, data: Data, codes: np.ndarray) -> Data:
+        """The rows beside their places in the first map, both halves of mean squared length 1, in units of that map."""
+        if not data.has_features:
+            raise ValueError('Propagated reads features, and with kernel="precomputed" X has none; use graph="semi"')
+        if self.map is not None and (isinstance(self.map, type) or not hasattr(self.map, "transform")):
+            raise ValueError(
+                f'map={self.map!r} must be an estimator that transforms, such as KernelLPP("auto", graph="supervised"), or None; '
+                "a number of neighbours is graph="
+            )
+        known = np.flatnonzero(codes >= 0)
+        X, halves = data.host(data.X), []
+        if self.map is not None and np.bincount(codes[known]).max() > 1:
+            map_ = clone(self.map).fit(X[known], codes[known])
+            scale = getattr(map_, "scale_", None)
+            halves = [np.asarray(map_.transform(X))]
+            X = X if scale is None else X / scale if not sparse.issparse(X) else X @ sparse.diags_array(1 / scale)
+        halves = [half / (np.sqrt(_data(half).deviations() @ _data(half).deviations()) or 1.0) for half in (X, *halves)]
+        return _data(sparse.csr_array(sparse.hstack(halves)) if sparse.issparse(X) else np.hstack(halves))
+
+    def _relabelled(self, data: Data) -> Data:
+        labels = getattr(self if hasattr(self, "labels_") else self.fitted(data), "labels_", np.empty(0))
+        if labels.size != data.n:
+            raise ValueError(f"labels have spread to {labels.size} rows, and X has {data.n}; use clone(graph)")
+        return (SparseData if sparse.issparse(data.X) else Data)(data.X, labels)
+
+    def terms(self, data: Data) -> list[Term]:
+        return SameClass().terms(self._relabelled(data))
+
+    def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return SameClass().weights_at(self._relabelled(data), rows, cols)
+
+
+def _data(X: Any) -> Data:
+    return SparseData(sparse.csr_array(X)) if sparse.issparse(X) else Data(X)
+
+
+def poisson_scores(W: sparse.csr_array, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """The scores of Poisson learning, about their mean in each piece of the graph, in units of their overall deviation.
+
+    They are minus infinity in pieces without a label, and for classes that have no label in the piece.
+    """
+    n, known = codes.size, np.flatnonzero(codes >= 0)
+    Y = sparse.csr_array((np.ones(known.size), (known, codes[known])), shape=(n, n_classes)).toarray()
+    n_pieces, piece = connected_components(W, directed=False)
+    # Means over the labelled rows of each piece, and over all of its rows.
+    pieces = sparse.csr_array((np.ones(n), (piece, np.arange(n))), shape=(n_pieces, n))
+    counts = pieces @ Y
+    labelled = counts.sum(axis=1)
+    B = np.zeros_like(Y)
+    B[known] = Y[known] - (counts / np.maximum(labelled, 1)[:, None])[piece[known]]
+    degrees = W.sum(axis=1)
+    A = sparse.csr_array(sparse.diags_array((1 + LEAK) * degrees + (degrees == 0)) - W)
+    inverse = sparse.diags_array(1 / A.diagonal())
+    U = np.column_stack([cg(A, b, rtol=TOLERANCE, maxiter=MOST_STEPS, M=inverse)[0] for b in B.T])
+    U -= ((pieces @ U) / np.bincount(piece)[:, None])[piece]
+    there = (counts > 0)[piece]
+    spread = U[there].std()
+    return np.where(there, U / (spread if spread > 0 else 1.0), -np.inf)
+
+
+def class_offsets(scores: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
+    """What is added to the scores of each class, so that the largest scores give classes of these shares."""
+    offsets = np.zeros(scores.shape[1])
+    for step in range(SHARE_STEPS):
+        if shares is None:
+            break
+        found = np.bincount((scores + offsets).argmax(axis=1), minlength=offsets.size) / len(scores)
+        offsets += 6 / (step + 10) * (shares - found)
+    return offsets
