@@ -455,10 +455,9 @@ class Data:
         own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
         far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(Q.dtype).eps), +1)
         order = np.argsort(far, kind="stable")
-        for some in np.array_split(order, 1 + order.size // 100):  # rows of about the same radius
-            near = index.radius_neighbors(Q[some], far[some[-1]], return_distance=False) if some.size else ()
-            for i, own in zip(some, near, strict=True):
-                found[i] = members[own]
+        for some in filter(len, np.array_split(order, 1 + order.size // 100)):  # rows of about the same radius
+            for i, d, near in zip(some, *index.radius_neighbors(Q[some], far[some[-1]]), strict=True):
+                found[i] = members[near[d <= far[i]]]
         return found
 
     def _near_origin(self, rows: np.ndarray) -> Array:

@@ -11,30 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import VALID_METRICS, NearestNeighbors
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.random import sample_without_replacement
 
-from ._arrays import row_blocks
 from ._validation import check_choice, check_count
 
 TIE = 1e-9  # distances count as equal where they differ by no more than this share
 SPARE = 4  # candidates that are asked for beyond the k nearest
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
-ROWS_TOGETHER = 16  # the distances of this many rows from themselves are found in one call
 DOUBTFUL_ROWS = 1000  # queries in doubt that are settled at a time
+FIRST_TIES = 4  # times k: where more rows than this are about as near as the k-th, so many are measured first
+NEARER = 1e-12  # a row is nearer than ties are where its distance is smaller by more than this share
 COPIES_ROWS = 2000  # from this many rows on, equal rows are looked for, each of which is then searched for once
-DISTINCT_SHARE = 0.9  # where more than this share of the rows is distinct, equal rows are searched for like all others
+DISTINCT_SHARE = 0.5  # where more than this share of the rows is distinct, equal rows are searched for like all others
 TRANSFORMER = (  # the end of a message about a search that is none
     'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
     "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
 )
-# The metrics that scikit-learn defines for all rows of finite numbers. The others may give NaN: they are SciPy's or a user's,
-# or have parameters that divide.
-DEFINED_METRICS = {*VALID_METRICS["ball_tree"], "cosine", "precomputed"} - {"mahalanobis", "seuclidean", "pyfunc"}
-AMONG = ("all", "same_class", "other_class")
-KNOWN_METRICS = sorted({*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"]} - {"pyfunc"})
-
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # directed: from rows, to columns, distances
 
 
@@ -63,30 +56,27 @@ class Request(NamedTuple):
 
     def checked(self, n: int) -> Request:
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
-        check_choice("among", self.among, AMONG)
-        if not (self.search is None or is_named(self.search, "torch") or hasattr(self.search, "get_params")):
+        check_choice("among", self.among, ("all", "same_class", "other_class"))
+        by_transformer, given = hasattr(self.search, "get_params"), f"metric_params={self.metric_params!r}"
+        if not (self.search is None or is_named(self.search, "torch") or by_transformer):
             raise ValueError(f"search={self.search!r} {TRANSFORMER}")
         if not (isinstance(self.metric, str) or callable(self.metric)):
             raise ValueError(f"metric={self.metric!r} must be a name, or a function of two rows")
         if not isinstance(self.metric_params, dict | None):
+            raise ValueError(f"{given} must be a dict of the metric's own parameters, or None")
+        if self.queries is not None and check_count("random_state", self.random_state, 0) >= 2**32:
+            raise ValueError(f"random_state={self.random_state} must be a whole number below 2**32")
+        if self.queries is not None and by_transformer:
             raise ValueError(
-                f"metric_params={self.metric_params!r} must be a dict of the metric's own parameters, or None"
+                f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
             )
-        if self.queries is not None:
-            check_count("queries", self.queries)
-            if check_count("random_state", self.random_state, 0) >= 2**32:
-                raise ValueError(f"random_state={self.random_state} must be a whole number below 2**32")
-            if hasattr(self.search, "get_params"):
-                raise ValueError(
-                    f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
-                )
         if check_count("n_neighbors", self.n_neighbors) >= n:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
                 f"neighbour; use n_neighbors={n - 1} or less"
             )
-        queries = None if self.queries is None or self.queries >= n else self.queries
-        seed = 0 if queries is None else self.random_state  # rows are drawn with it, or it has no part
+        sampled = self.queries is not None and check_count("queries", self.queries) < n
+        queries, seed = (self.queries, self.random_state) if sampled else (None, 0)
         return self._replace(n_neighbors=int(self.n_neighbors), queries=queries, random_state=seed)
 
 
@@ -108,8 +98,7 @@ def find(data: Any, request: Request) -> Edges:
     of_rows = search_distinct if data.n >= COPIES_ROWS and _can_have_copies(data, request) else search
     if request.among == "all":
         return of_rows(data, request, queries, everyone)
-    classes, known = data.classes, data.classes >= 0
-    parts = []
+    classes, known, parts = data.classes, data.classes >= 0, []
     for c in range(classes.max() + 1):
         inside = classes == c if request.among == "same_class" else known & (classes != c)
         edges = of_rows(data, request, queries[classes[queries] == c], np.flatnonzero(inside))
@@ -121,48 +110,72 @@ def find(data: Any, request: Request) -> Edges:
 
 def _can_have_copies(data: Any, request: Request) -> bool:
     """Whether rows in memory are searched for among themselves, by distances that are 0 between equal rows."""
-    plain = not request.metric_params and is_named(request.metric, "euclidean", "l2", "cosine") and data.has_features
-    whole = request.queries is None and request.among != "other_class"
-    return plain and whole and not data.is_on_device
+    plain = is_named(request.metric, "euclidean", "l2", "cosine") and not request.metric_params and data.has_features
+    return plain and request.queries is None and request.among != "other_class" and not data.is_on_device
 
 
 def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
     """Edges from each query to its k nearest members, nearest first.
 
     A query that is a member is not its own neighbour. The candidates are measured and chosen from. Where they leave in doubt
-    whether a row that was left out is as near, as copies and lattices do, all members within that distance are looked at.
+    whether a row that was left out is as near, as copies and lattices do, members within that distance are looked at.
     """
-    cosine = isinstance(request.metric, str) and request.metric == "cosine"
-    if request.metric_params or not (cosine or request.metric in ("euclidean", "l2")):
-        return _by_metric(data, request, queries, members)
-    if cosine:
-        require_nonzero_rows(data, 'metric="cosine"')
-        data = data.unit
     itself = bool(queries.size and np.isin(queries[:1], members).any())
     k, m = min(request.n_neighbors, members.size - itself), min(request.n_neighbors + 1 + SPARE, members.size)
     if k < 1 or not queries.size:
         return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
+    cosine = isinstance(request.metric, str) and request.metric == "cosine"
+    if request.metric_params or not (cosine or request.metric in ("euclidean", "l2")):
+        return _by_metric(data, request, queries, members, k)
+    if cosine:
+        require_nonzero_rows(data, 'metric="cosine"')
+        data = data.unit
     if m == members.size:
-        cols = data.own(np.tile(members, (queries.size, 1)))
-        beyond = data.own(np.full(queries.size, np.inf))
+        cols, beyond = data.own(np.tile(members, (queries.size, 1))), data.own(np.full(queries.size, np.inf))
     else:
         cols, beyond = data.candidates(queries, members, m)
-    lengths = data.distances(queries, cols)
-    if cosine:
-        lengths, beyond = cosine_distances(lengths), beyond**2 / 2
-    found, d = choose(cols, lengths, k)
+    d = data.distances(queries, cols)
+    found, d = choose(cols, cosine_distances(d) if cosine else d, k)
+    beyond = beyond**2 / 2 if cosine else beyond
     doubt = np.flatnonzero(data.host(beyond <= (d[:, -1] * (1 + 2 * TIE)).clip(PARALLEL if cosine else 0.0)))
     for some in np.array_split(doubt, 1 + doubt.size // DOUBTFUL_ROWS) if doubt.size else ():
-        reach = data.host(d[some, -1]) * (1 + 2 * TIE)
-        near = data.within_radius(queries[some], members, np.sqrt(2 * np.maximum(reach, PARALLEL)) if cosine else reach)
+        found[some], d[some] = _settled(data, queries[some], members, data.host(d[some, -1]), k, cosine)
+    return (found * 0 + data.own(queries)[:, None]).ravel(), found.ravel(), d.ravel()
+
+
+def _settled(
+    data: Any, queries: np.ndarray, members: np.ndarray, kth: np.ndarray, k: int, cosine: bool
+) -> tuple[Any, Any]:
+    """The k nearest of queries whose k-th distance is ``kth`` at most, among all members that may be as near.
+
+    Where very many are, those that may be nearer than the k-th are measured, and some of the lowest numbers. If k of these
+    are equally far, the others are not needed.
+    """
+
+    def measured(some: Any, near: list[np.ndarray]) -> tuple[Any, Any]:
         # Filled up with the row itself, which is infinitely far.
         cols = np.repeat(queries[some, None], max(map(len, near)), axis=1)
         for row, own in zip(cols, near, strict=True):
             row[: len(own)] = own
         cols = data.own(cols)
-        lengths = data.distances(queries[some], cols)
-        found[some], d[some] = choose(cols, cosine_distances(lengths) if cosine else lengths, k)
-    return (found * 0 + data.own(queries)[:, None]).ravel(), found.ravel(), d.ravel()
+        d = data.distances(queries[some], cols)
+        return cols, cosine_distances(d) if cosine else d
+
+    first, reach = FIRST_TIES * k, np.sqrt(2 * np.maximum(kth, PARALLEL)) if cosine else kth
+    near = [np.sort(own) for own in data.within_radius(queries, members, reach * (1 + 2 * TIE))]
+    many = np.flatnonzero([own.size > 2 * first for own in near])
+    few = [own[:first] if own.size > 2 * first else own for own in near]
+    apart = many[kth[many] > 0]  # nothing is nearer than 0
+    nearer = data.within_radius(queries[apart], members, reach[apart] * (1 - NEARER)) if apart.size else ()
+    for i, own in zip(apart, nearer, strict=True):
+        few[i] = np.concatenate([few[i], np.setdiff1d(own, few[i])])
+    cols, d = measured(slice(None), few)
+    found, lengths = choose(cols, d, k)
+    tied = data.host((abs(d[:, :first] - lengths[:, -1:]) <= TIE / 2 * lengths[:, -1:]).sum(1))
+    rest = many[tied[many] < k]
+    if rest.size:
+        found[rest], lengths[rest] = choose(*measured(rest, [near[i] for i in rest]), k)
+    return found, lengths
 
 
 def cosine_distances(lengths: Any) -> Any:
@@ -173,49 +186,36 @@ def cosine_distances(lengths: Any) -> Any:
 
 
 def search_distinct(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
-    """:func:`search` of all members, in which rows that are equal to one another are searched for once.
+    """:func:`search` of all members, in which of rows that are equal to one another the first alone is searched for.
 
-    Of a group of equal rows only the k + 1 first can be neighbours, one of which may be the query itself. So all rows of a
-    group have the same k + 1 nearest rows, and each leaves out itself, or the last one where it is not among them.
+    The others have the same neighbours, each without itself and with the first, which has the lowest number of them.
     """
-    k, groups = min(request.n_neighbors, members.size - 1), equal_rows(data, members) if members.size > 1 else None
-    counts = np.ones(members.size, np.intp) if groups is None else np.bincount(groups)
-    if groups is None or (counts.max() <= k and counts.size > DISTINCT_SHARE * members.size):
+    k, groups = min(request.n_neighbors, members.size - 1), equal_rows(data, members)
+    counts = np.bincount(groups)
+    if members.size < 2 or (counts.size > DISTINCT_SHARE * members.size and counts.max() <= k):
         return search(data, request, queries, members)
-    order, start = np.argsort(groups, kind="stable"), np.cumsum(counts) - counts
-    rank = np.arange(min(k + 1, counts.max()))
-    at = np.minimum(start[:, None] + rank, order.size - 1)
-    copies = np.where(rank < counts[:, None], members[order[at]], -1)
-    number = np.empty(data.n, np.intp)
-    number[members] = groups
-    _, cols, d = search(data, request, copies[:, 0], copies[:, 0])
-    near, d = number[cols].reshape(counts.size, -1), d.reshape(counts.size, -1)
-    found, lengths = np.empty((counts.size, k + 1), np.intp), np.empty((counts.size, k + 1))
-    for some in row_blocks(counts.size, rank.size * (1 + d.shape[1])):
-        table = np.hstack([copies[some], copies[near[some]].reshape(len(near[some]), -1)])
-        far = np.hstack([np.zeros_like(copies[some]), np.repeat(d[some], rank.size, axis=1)])
-        found[some], lengths[some] = choose(table, np.where(table < 0, np.inf, far), k + 1)
-    found, lengths = found[groups], lengths[groups]
+    first = members[np.unique(groups, return_index=True)[1]]
+    _, cols, d = search(data, request, first, members)
+    found = np.column_stack([first, cols.reshape(-1, k)])[groups]
     kept = found != members[:, None]
     kept[kept.all(axis=1), -1] = False
-    return np.repeat(members, k), found[kept], lengths[kept]
+    return np.repeat(members, k), found[kept], np.column_stack([0 * first, d.reshape(-1, k)])[groups][kept]
 
 
-def equal_rows(data: Any, rows: np.ndarray) -> np.ndarray | None:
-    """For each of some rows the number of its group, in which all rows are equal; None where no two rows are equal.
+def equal_rows(data: Any, rows: np.ndarray) -> np.ndarray:
+    """For each of some rows the number of its group, in which all rows are equal.
 
     Equal rows have the same product with a random vector, and other rows hardly ever have.
     """
     X, random = data.X, np.random.RandomState(0).standard_normal(data.d)
     products = X @ random if sparse.issparse(X) else np.einsum("ij,j->i", X, random, dtype=np.float64)
     order = np.argsort(products[rows], kind="stable")
-    keys = products[rows[order]]
-    starts = np.append(True, keys[1:] != keys[:-1])
+    starts = np.diff(products[rows[order]], prepend=np.nan) != 0
     again = np.flatnonzero(~starts)
     starts[again] = data.distances(rows[order[again]], rows[order[again - 1], None])[:, 0] > 0
     groups = np.empty(rows.size, np.intp)
     groups[order] = np.cumsum(starts) - 1
-    return None if starts.all() else groups
+    return groups
 
 
 def choose(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
@@ -262,15 +262,17 @@ def bound(half_squares: Any, half_lengths: Any, d: int, eps: float, sign: int = 
     return (2 * (half_squares + sign * rounding).clip(0)) ** 0.5
 
 
-def _by_metric(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
+def _by_metric(data: Any, request: Request, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:
     """The k nearest in a metric of scikit-learn or of the user, whose distances are taken as they are."""
-    itself = bool(queries.size and np.isin(queries[:1], members).any())
-    k = min(request.n_neighbors, members.size - itself)
-    if k < 1 or not queries.size:
-        return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
     require_square(request.metric, data.X)
     if is_named(request.metric, "precomputed") and sparse.issparse(data.X):
-        return _among_stored(data.X, queries, members, k)
+        entries = sparse.coo_array(data.X[queries])
+        rows, cols = entries.coords
+        kept = np.isin(cols, members) & (queries[rows] != cols)
+        cols, near = _choose_listed(
+            queries, rows[kept], cols[kept], entries.data[kept], k, "X, a sparse matrix of distances,"
+        )
+        return np.repeat(queries, k), cols.ravel(), near.ravel()
     m = min(k + 1 + SPARE, members.size)
     while True:
         d, cols = metric_distances(data, request, queries, members, m)
@@ -287,8 +289,6 @@ def metric_distances(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Distances and places of the m nearest members, by scikit-learn."""
     metric, params = request.metric, dict(request.metric_params or {})
-    if isinstance(metric, str) and metric not in KNOWN_METRICS:
-        raise ValueError(f"metric={metric!r} is not known; use a callable, or one of {', '.join(KNOWN_METRICS)}")
     if not data.has_features:
         raise ValueError(
             f'metric={metric!r} needs features, and kernel="precomputed" gives none; use "euclidean", the kernel\'s own '
@@ -300,23 +300,15 @@ def metric_distances(
         index = NearestNeighbors(metric=metric, p=params.pop("p", 2), metric_params=params or None)
         index.fit(X[members][:, members] if given else X[members])
         d, cols = index.kneighbors(X[queries][:, members] if given else X[queries], m)
-        own = d if is_named(metric, *DEFINED_METRICS) else _from_themselves(X, index.effective_metric_, params)
+        rows = (X.toarray() if sparse.issparse(X) else X) if callable(metric) else ()
+        own = np.array(
+            [metric(row, row, **params) for row in rows]
+        )  # scikit-learn's trees lose rows that are NaN apart
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} cannot be used on rows of shape {X.shape}: {error}") from error
     require_numbers(d, what)
     require_numbers(own, what)
     return d.astype(np.float64), cols
-
-
-def _from_themselves(X: Any, metric: Any, params: dict) -> np.ndarray:
-    """The distance of each row from itself, which is NaN where a metric is not defined for the row."""
-    if callable(metric):
-        rows = X.toarray() if sparse.issparse(X) else X
-        return np.array([metric(row, row, **params) for row in rows], dtype=np.float64)
-    parts = [X[start : start + ROWS_TOGETHER] for start in range(0, X.shape[0], ROWS_TOGETHER)]
-    # Rows are copied since SciPy, given the same array twice, takes the distance of a row from itself for 0.
-    found = [pairwise_distances(part, part.copy(), metric=metric, **params) for part in parts]
-    return np.concatenate([np.diagonal(D) for D in found])
 
 
 def require_nonzero_rows(data: Any, why: str) -> None:
@@ -343,33 +335,20 @@ def require_numbers(d: np.ndarray, what: str) -> None:
         )
 
 
-def _among_stored(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:
-    """The neighbours from a sparse matrix of distances that holds only those of near rows."""
-    entries = sparse.coo_array(X[queries])
-    rows, cols = entries.coords
-    kept = np.isin(cols, members) & (queries[rows] != cols)
-    rows, cols, d = rows[kept], cols[kept], entries.data[kept].astype(np.float64)
+def _choose_listed(
+    queries: np.ndarray, rows: np.ndarray, cols: np.ndarray, d: np.ndarray, k: int, source: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`choose` for candidates in a list, in which ``rows``, places of queries, have different numbers of them."""
     counts = np.bincount(rows, minlength=queries.size)
     if counts.min() < k:
         row = int(np.argmin(counts))
         raise ValueError(
-            f"n_neighbors={k} is more than X, a sparse matrix of distances, has for row {queries[row]}: {counts[row]}; use fewer "
-            "neighbours, or a matrix of more distances"
+            f"{source} gives {counts[row]} neighbours of row {queries[row]}, and n_neighbors={k} are asked for; ask "
+            "for fewer, or let it give more"
         )
-    found, near = choose_listed(rows, cols, d, k, counts)
-    return np.repeat(queries, k), found.ravel(), near.ravel()
-
-
-def choose_listed(
-    rows: np.ndarray, cols: np.ndarray, d: np.ndarray, k: int, counts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`choose` for candidates in a list, in which rows have different numbers of them."""
     place = np.argsort(rows, kind="stable")
     rank = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    table, length = (
-        np.full((counts.size, counts.max()), -1, dtype=np.intp),
-        np.full((counts.size, counts.max()), np.inf),
-    )
+    table, length = np.full((counts.size, counts.max()), -1), np.full((counts.size, counts.max()), np.inf)
     table[rows[place], rank], length[rows[place], rank] = cols[place], d[place]
     return choose(table, length, k)
 
@@ -398,13 +377,7 @@ def _by_transformer(data: Any, request: Request) -> Edges:
     require_numbers(found.data, f"search={request.search!r}")
     rows, cols = np.repeat(np.arange(data.n), np.diff(found.indptr)), found.indices.astype(np.intp)
     other = (cols >= 0) & (rows != cols)
-    rows, cols, d = rows[other], cols[other], found.data[other].astype(np.float64)
-    counts = np.bincount(rows, minlength=data.n)
-    if counts.min() < k:
-        row = int(np.argmin(counts))
-        raise ValueError(
-            f"search={transformer!r} found {counts[row]} neighbours of row {row}, and the graph asks for n_neighbors={k}; give "
-            "the transformer more n_neighbors, or leave search out"
-        )
-    cols, d = choose_listed(rows, cols, d, k, counts)
+    cols, d = _choose_listed(
+        np.arange(data.n), rows[other], cols[other], found.data[other], k, f"search={transformer!r}"
+    )
     return np.repeat(np.arange(data.n), k), cols.ravel(), d.ravel()

@@ -134,13 +134,17 @@ def local_grams(data: Data, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarr
     if not isinstance(data, SparseData):
         apart = data.rows_at(neighbors) - data.rows_at(rows)[:, None, :]
         return apart @ apart.transpose(0, 2, 1)
-    own = data.X[rows].astype(np.float64)
-    differences = [data.X[neighbors[:, j]].astype(np.float64) - own for j in range(k)]
-    grams = np.empty((b, k, k))
-    for a in range(k):
-        for b_ in range(a, k):
-            product = sparse.csr_array(differences[a].multiply(differences[b_]))
-            grams[:, a, b_] = grams[:, b_, a] = np.asarray(product.sum(axis=1)).ravel()
+    # All patches in one product: each has columns of its own, so that rows of two patches have none in common.
+    apart = sparse.csr_array(
+        data.X[neighbors.ravel()].astype(np.float64) - data.X[np.repeat(rows, k)].astype(np.float64)
+    )
+    patch = np.repeat(np.arange(b), np.diff(apart.indptr[::k]))
+    columns, own = np.unique(patch * data.d + apart.indices, return_inverse=True)
+    apart = sparse.csr_array((apart.data, own, apart.indptr), shape=(b * k, columns.size))
+    products = sparse.coo_array(apart @ apart.T)
+    i, j = products.coords
+    grams = np.zeros((b, k, k))
+    grams[i // k, i % k, j % k] = products.data
     return grams
 
 

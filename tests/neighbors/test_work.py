@@ -1,0 +1,94 @@
+"""How much work a search does where many rows are equally far: counted, never timed."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lapwing import NPE
+from lapwing.data import Data, SparseData, as_data
+from lapwing.graphs import KNN
+
+N, K = 400, 5
+MEASURED = 12 * K  # distances that are measured per row, at most
+
+
+def tied(kind):
+    """Rows that are all equally far from one another, or of which very many are."""
+    rng = np.random.RandomState(0)
+    if kind == "identity":
+        return np.eye(N)
+    if kind == "moved":
+        return 3.0 * np.eye(N) + rng.rand(N)
+    if kind == "one hot":  # many equal rows, and all others equally far
+        return np.eye(60)[np.arange(N) % 60]
+    return (rng.rand(N, 12) < 0.5).astype(np.float64)  # the corners of a cube
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """How many distances are measured by differences."""
+    counts = []
+    for kind in (Data, SparseData):
+
+        def counted(self, i, j, real=kind._paired_distances):
+            counts.append(i.size)
+            return real(self, i, j)
+
+        monkeypatch.setattr(kind, "_paired_distances", counted)
+    return counts
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("kind", ["identity", "moved", "one hot", "cube"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_ties_of_very_many_rows(measured, make, kind, metric):
+    X = tied(kind)
+    X[:, -1] += 1.0  # no row is zero
+    squares = (X**2).sum(axis=1)
+    D = squares[:, None] + squares - 2 * X @ X.T
+    if metric == "cosine":
+        D = 1 - X @ X.T / np.sqrt(np.outer(squares, squares))
+    D = np.round(D, 9)
+    np.fill_diagonal(D, np.inf)
+    rows, cols, _ = as_data(make(X)).nearest(KNN(K, metric=metric).requests()[0])
+    assert (rows == np.repeat(np.arange(N), K)).all()
+    expected = np.argsort(D, axis=1, kind="stable")[:, :K]
+    assert (np.sort(cols.reshape(N, K)) == np.sort(expected)).all()
+    assert sum(measured) <= MEASURED * N
+
+
+def test_ties_of_very_many_rows_in_tiles(measured, monkeypatch):
+    """Products in single precision say less about who is nearer."""
+    monkeypatch.setattr("lapwing.search.LEAST_PAIRS", 1)
+    monkeypatch.setattr("lapwing.data.TILED_PAIRS", 1)
+    _, cols, _ = as_data(np.eye(N)).nearest(KNN(K).requests()[0])
+    assert (np.sort(cols.reshape(N, K))[20:] == np.arange(K)).all()
+    assert sum(measured) <= MEASURED * N
+
+
+def calls(work):
+    """How many functions of Python a piece of work calls."""
+    found = [0]
+
+    def profile(frame, event, _):
+        found[0] += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return found[0]
+
+
+def test_sparse_patches_of_many_neighbours_are_multiplied_together():
+    """The number of calls does not grow with the square of k."""
+    X = np.random.RandomState(0).rand(60, 20)
+    X[X < 0.6] = 0
+    few, many = (calls(lambda k=k: NPE(2, graph=k).fit(sparse.csr_array(X))) for k in (5, 50))
+    assert many < 1.5 * few
+    dense, stored = (NPE(2, graph=50).fit(rows).eigenvalues_ for rows in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(stored, dense, rtol=1e-8)
