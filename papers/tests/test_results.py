@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from lapwing_papers.experiments import (
+    FITTED,
     INVESTIGATIONS,
+    KINDS,
     TITLES,
     VERDICTS,
+    Claim,
     Kept,
     Measured,
     ResultsError,
@@ -26,6 +29,7 @@ from lapwing_papers.experiments import (
     run,
     tallies,
 )
+from lapwing_papers.experiments._evidence import OF_OTHERS
 from lapwing_papers.experiments._honest import chosen_on_other_draws
 from lapwing_papers.experiments._kept import EARLIER, RESULTS
 
@@ -143,11 +147,31 @@ def test_a_paper_is_counted_by_its_own_data():
     assert list(found) == ["lpdp"]
     assert found["lpdp"].own == {"not reproduced": 1, "reproduced": 0, "same ordering": 0, "baselines differ too": 0}
     assert found["lpdp"].other["not reproduced"] == 1
-    said = found["lpdp"].sentence
-    assert said.startswith(
-        "Of 1 numbers and statements of Gui, Wang and Zhu 2010 tried on the paper's own data, 0 are "
+    assert found["lpdp"].sentence == (
+        "Gui, Wang and Zhu 2010, on the paper's own data: of 1 numbers of the paper's methods, 0 are reproduced within the "
+        "stated tolerance and 0 more keep the printed order. On other data 0 of 1 are reproduced."
     )
-    assert said.endswith("and 1 is not reproduced; on other data it is 0 of 1.")
+
+
+def test_methods_others_baselines_and_statements_are_counted_apart():
+    printed = {"score": {"one": {"LPDP": 1.0, "LPP": 1.0, "PCA": 9.0}}}
+    same = Claim("they are equal", lambda s: s.mean("score", "one", "LPDP") - s.mean("score", "one", "LPP"), 0.0, 0.0)
+    experiment = made_up(name="lpdp-table-1", published=printed, baselines=("PCA",), claims=(same,))
+    values = {name: {"score": 1.0} for name in ("LPDP", "LPP", "PCA", "not printed")}
+    tally = tallies([Summary(experiment, {Task("one", 0): values})])["lpdp"]
+    assert {kind: (+counts).total() for kind, counts in tally.kinds.items()} == dict.fromkeys(KINDS, 1)
+    assert +tally.fitted == {"reproduced": 1}  # LPDP, whose scatter was chosen because the numbers come out
+    assert "(of the 1, 0 by the literal reading and 1 by another one that fits better)" in tally.sentence
+    assert "of 1 numbers of baselines, 0 are reproduced; of 1 statements, 1 hold." in tally.sentence
+
+
+def test_what_is_counted_apart_is_there():
+    """A name that no experiment has would count nothing."""
+    summaries = collected(experiments().values(), kept=True)
+    known = {s.experiment.name: {cell.method for cell in s.cells} for s in summaries}
+    assert all(set(methods) <= known[name] for name, (methods, _) in FITTED.items())
+    for paper, methods in OF_OTHERS.items():
+        assert set(methods) <= {m for name, found in known.items() if name.startswith(f"{paper}-") for m in found}
 
 
 def test_an_experiment_that_misses_more_than_five_numbers_is_investigated():

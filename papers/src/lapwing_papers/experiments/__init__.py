@@ -17,17 +17,21 @@ from ._baselines import BASELINES
 from ._classification import Classification, Method, PerClass
 from ._clustering import Clustering
 from ._engine import ExperimentError, collected, run
+from ._evidence import FITTED, KINDS, OWN, Tally, paper_of, sentence, tallies
 from ._evidence import PAPERS as TITLES
-from ._evidence import Tally, paper_of, sentence, tallies
-from ._experiment import VERDICTS, Cell, Claim, Experiment, Measured, Reading, Summary, Task
+from ._experiment import REPRODUCED, VERDICTS, Cell, Claim, Experiment, Measured, Reading, Summary, Task
 from ._investigations import INVESTIGATIONS
 from ._kept import Kept, keep
 from ._page import write_page
 from ._store import ResultsError
 
 __all__ = [
+    "FITTED",
     "IMPOSSIBLE",
     "INVESTIGATIONS",
+    "KINDS",
+    "OWN",
+    "REPRODUCED",
     "TITLES",
     "VERDICTS",
     "Cell",
