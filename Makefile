@@ -8,7 +8,7 @@ WHOLE := .venv/whole
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo docs test test-oldest test-newest fuzz mutate sdist-test dist lint bench bench-scale defaults reproduce reproduce-quick guide clean
+.PHONY: demo docs test test-oldest test-newest fuzz mutate sdist-test dist release lint bench bench-scale defaults reproduce reproduce-quick guide clean
 
 demo: $(READY)
 	$(BIN)/lapwing demo out
@@ -84,6 +84,11 @@ dist: $(WHOLE)
 	out/clean/bin/python $(INSTALL) "$$(echo dist/lapwing-*.whl)[cli]"
 	cd out && clean/bin/python ../tests/installed.py --cli
 	@ls dist
+
+# Everything up to the upload: the version where it stands, lint, tests, pages, distributions, an installation from a local index, a
+# commit and a tag.
+release: $(WHOLE)
+	$(BIN)/python tests/release.py "$(VERSION)"
 
 lint: $(WHOLE)
 	$(BIN)/ruff check .

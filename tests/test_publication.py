@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import release
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[1]
@@ -23,6 +24,7 @@ def commands(workflow):
 def test_one_version():
     assert CITATION["version"] == PROJECT["version"]
     assert tomllib.loads((ROOT / "papers" / "pyproject.toml").read_text())["project"]["version"] == PROJECT["version"]
+    assert yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())["context"]["version"] == PROJECT["version"]
     assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == PROJECT["version"]
     assert CITATION["license"] == PROJECT["license"]
 
@@ -71,6 +73,36 @@ def test_the_release_needs_no_secret():
     publish = WORKFLOWS["release"]["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
     assert publish["needs"] == "build"
+
+
+def test_actions_are_pinned_by_hash():
+    used = [
+        step["uses"]
+        for flow in WORKFLOWS.values()
+        for job in flow["jobs"].values()
+        for step in job["steps"]
+        if "uses" in step
+    ]
+    assert used
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in used), used
+
+
+def test_a_release_writes_the_version_where_it_stands(tmp_path, monkeypatch):
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    for name in release.PLACES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    release.write_version("7.8.9", "2031-02-03")
+    for name, pattern in release.PLACES.items():
+        before, after = ((folder / name).read_text().splitlines() for folder in (ROOT, tmp_path))
+        (changed,) = (line for line, old in zip(after, before, strict=True) if line != old)
+        assert re.search(pattern, changed)[1] == ("7.8.9 (2031-02-03)" if name == "CHANGELOG.md" else "7.8.9")
+
+
+@pytest.mark.parametrize("version", ["", "v1.0.0", "1.0", "1.0.0 "])
+def test_what_is_no_version_is_not_released(version):
+    with pytest.raises(SystemExit, match=r"must be a version, as in make release VERSION=0\.1\.0"):
+        release.main(version)
 
 
 def test_make_calls_files_that_are_there():
