@@ -58,8 +58,6 @@ PAPER: dict[str, Any] = {
 class UnitsWarning(UserWarning):
     """Says that the columns of X seem to be in different units, and were divided by their standard deviations.
 
-    Give ``standardize=True`` or ``standardize=False`` where you have decided; then there is no warning.
-
     Examples
     --------
     >>> import warnings
@@ -81,10 +79,9 @@ class Rules(NamedTuple):
     ridge: float = 0.0  # ridge="auto" where X can be decomposed whole and no labels attract
     label_ridge: float | None = None  # the same where labels alone attract; None chooses by the spread of the variance
     sum_ridge: float = 0.3  # the same where labels and neighbours attract
-    # Whether the features are those of a kernel. Without a kernel, a graph of classes is treated as in discriminant analysis:
-    # the units of the columns do not matter, and directions have the same variance within classes. With a kernel neither
-    # holds. Where neighbours attract as well, directions are truncated beside the ridge. There are as many features as samples
-    # or landmarks, and the ridge shall not depend on that number, so it is in units of the trace per sample.
+    # Whether the features are those of a kernel. Without one, a graph of classes is treated as in discriminant analysis: units
+    # of columns do not matter, and directions have the same variance within classes. With one neither holds, directions are
+    # truncated beside the ridge where neighbours attract as well, and the ridge is in units of the trace per sample.
     of_kernel: bool = False
     unit_length: bool = False  # whether scaling="auto" is always "unit"
     paper: Mapping[str, Any] = {}  # what "auto" stands for with preset="paper", where that is not ``PAPER``
@@ -233,9 +230,7 @@ def check_options(estimator: Any) -> dict[str, Any]:
     if "pca" in given and isinstance(k, Real) and not isinstance(k, Integral):
         if not 0 < float(k) < 1:
             raise ValueError(f"n_components={k!r} must be a whole number, 1 or more, or a share between 0 and 1")
-    elif "pca" in given and not (
-        k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, Integral) and int(k) > 1)
-    ):
+    elif "pca" in given and not (k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, int) and k > 1)):
         check_count("n_components", k)
     whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
     part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
@@ -248,8 +243,8 @@ def check_options(estimator: Any) -> dict[str, Any]:
         raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
     if given.get("constraint") in ("orthogonal", "trace-ratio") and number and ridge != 0:
         raise ValueError(
-            f'ridge={ridge!r} is added to the matrix of the constraint, and constraint="{given["constraint"]}" has none; use '
-            'ridge="auto" or 0, and pca= to leave directions out'
+            f'ridge={ridge!r} is added to the matrix of the constraint, and constraint="{given["constraint"]}" has none; use 0, '
+            "and pca= to leave directions out"
         )
     return given
 
@@ -287,10 +282,8 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     invariant = not rules.of_kernel and graphs.of_classes and regular
     s = data.deviations()  # finds the shares as well
     varying = s[s > 0]
-    if not varying.size:
-        return None
-    if always:
-        return np.where(s > 0, s, 1.0)
+    if always or not varying.size:
+        return np.where(s > 0, s, 1.0) if varying.size else None
     if varying.size >= FALLING_COLUMNS:
         (of_ranks, common), (_, of_places) = np.cov(rankdata(varying), np.arange(varying.size))
         if common < FALLING_CORRELATION * np.sqrt(of_ranks * of_places):
@@ -303,9 +296,8 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
         if ratio <= UNITS_RATIO:
             return None
         warnings.warn(
-            f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the "
-            "median one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and "
-            "standardize=True divides without this warning",
+            f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the median "
+            "one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and True does not warn",
             UnitsWarning,
             stacklevel=caller_stacklevel(),
         )
@@ -326,10 +318,9 @@ def centre(center: Any, problem: Any) -> Centre:
 def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any) -> tuple[str, Any]:
     """``scaling=``, decided, and what directions of unit constraint are divided by.
 
-    Where classes alone attract and few directions hold the variance, directions get the length that discriminant analysis
-    gives them. In some data, a few directions hold most of the variance and many directions the rest, as light does in
-    pictures of faces. There neighbours differ along the few directions, which would outweigh all others if every direction
-    had unit length.
+    Where classes alone attract and few directions hold the variance, these are the lengths of discriminant analysis. Where a
+    few directions hold most of the variance and many the rest, as light in pictures of faces, they would outweigh all others
+    if every direction had unit length.
     """
     V, (A, B), scaling = found.vectors, forms, getattr(estimator, "scaling", "constraint")
     if B is None or getattr(estimator, "constraint", "matrix") != "matrix":
@@ -367,8 +358,7 @@ def spread(B: np.ndarray) -> float:
 def width_share(graphs: GraphFacts, data: Any) -> float:
     """``gamma="auto"`` as a share of "scale". Where labels alone attract, it is the spread of the variance of X.
 
-    It is at least 1/√p for p columns that vary, since the variance of few columns cannot be spread. In the plane, for
-    example, the arms of a spiral are as near to each other as the rows of one arm.
+    It is at least 1/√p for p columns that vary, since the variance of few columns cannot be spread.
     """
     if not graphs.labels_alone or not data.has_features or data.is_large:
         return LABEL_WIDTH if graphs.labels_attract else PLAIN_WIDTH

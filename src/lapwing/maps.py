@@ -20,7 +20,7 @@ from .data import EPS, Data, squared_lengths
 from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solve
 
 # The rounding of rows before they are centred adds at most this share of their sum of squares to an eigenvalue of their scatter.
-ROUNDING = {name: float(np.finfo(name).eps) ** 2 for name in ("float64", "float32")}
+ROUNDING = {"float64": EPS**2, "float32": float(np.finfo(np.float32).eps) ** 2}
 FAR_ROW = 1e8  # how many times the second largest variance the largest is, where one row may be all there is to it
 SHORT_SHARE = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
 LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
@@ -68,9 +68,9 @@ class Keep(NamedTuple):
                 f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less"
             )
         if count < min(self.n_components, rank):
+            k = self.n_components
             raise ValueError(
-                f"pca={self.share} keeps {count} directions, fewer than n_components={self.n_components}; raise pca, lower "
-                'n_components, or use pca="auto"'
+                f"pca={self.share} keeps {count} directions, fewer than n_components={k}; raise pca, or lower it"
             )
         return min(count, rank)
 
@@ -119,10 +119,9 @@ class Free(NamedTuple):
 
 
 def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_products: bool = False) -> Coordinates:
-    """The columns of X, or its principal coordinates about its mean.
+    """The columns of X, or its principal coordinates about its mean, where some are left out or the constraint shows no rank.
 
-    Principal coordinates are taken where directions are left out, and where the constraint does not show the rank of X. Where
-    the matrices of the problem are ``thin``, their forms cost less in the columns of X, so that no coordinates are computed.
+    Where the matrices of the problem are ``thin``, forms cost less in the columns of X, and no coordinates are computed.
     """
     plain = data.mean()
     mean = np.zeros(data.d) if centre.at_origin else plain if centre.degrees is None else data.mean(centre.degrees)
@@ -185,19 +184,13 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
 
 
 def tell_hidden(values: np.ndarray, floor: float, data: Any, mass: float, about: np.ndarray) -> None:
-    """Warn where directions are taken for rounding because rows are far from 0, and vary more than rounding would.
-
-    The rounding of an entry is at most half of eps times its size. The floor allows for that of all columns in one direction.
-    """
+    """Warn where directions are taken for rounding, as all columns may make it along one, and vary more than that of a column."""
     share = ROUNDING[data.dtype.name] * mass
     least = floor - share * (about @ about) + share * np.square(about).max(initial=0.0) / 3
     if values.size and (hidden := numerical_rank(values, least) - numerical_rank(values, floor)) > 0:
-        warnings.warn(
-            f"{hidden} directions of X are left out, since X is so far from 0 that they may be rounding in {data.dtype}. Where "
-            "they are not, fit X - X[0] instead, subtracted before X is rounded",
-            UserWarning,
-            stacklevel=caller_stacklevel(),
-        )
+        message = f"{hidden} directions of X are left out: X is so far from 0 that they may be rounding in {data.dtype}"
+        remedy = "fit X - X[0] instead, subtracted before X is rounded"
+        warnings.warn(f"{message}; {remedy}", UserWarning, stacklevel=caller_stacklevel())
 
 
 def _tell_far_row(data: Any, about: np.ndarray, direction: np.ndarray) -> None:
@@ -205,12 +198,10 @@ def _tell_far_row(data: Any, about: np.ndarray, direction: np.ndarray) -> None:
     along = np.square(direction if data.is_wide else data.centred(about) @ direction)
     row = int(np.argmax(along))
     if data.weights is None and along[row] > (1 - 2 / along.size) * along.sum():
-        warnings.warn(
-            f"row {row} of X is so far from all others that it alone is the direction of the largest variance, and hides smaller "
-            "ones; correct it, or leave it out",
-            UserWarning,
-            stacklevel=caller_stacklevel(),
+        message = (
+            f"row {row} of X is so far from all others that it hides smaller directions; correct it, or leave it out"
         )
+        warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
 
 
 def _is_truncated(data: Any, keep: Keep) -> bool:
@@ -247,8 +238,8 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
             return values[:found], total, vectors
         if is_sparse and count >= MOST_DIRECTIONS:
             raise ValueError(
-                f"pca= asks for an energy that the first {count} directions of X, shape {data.X.shape}, do not hold, and more "
-                "are too many for a truncated decomposition; give pca= as a number of directions, such as pca=300"
+                f"pca= asks for a share that the first {count} directions of X, shape {data.X.shape}, do not hold; give a number "
+                "of directions, such as pca=300"
             )
         if count == side - 1 or (not is_sparse and 2 * count * LANCZOS_SHARE > side):
             return None
@@ -258,8 +249,8 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
 def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel) -> Coordinates:
     """The same among the features that a kernel stands for; ``back`` gives coefficients of the rows.
 
-    The centred kernel matrix U S Uᵀ is the Gram matrix of features whose principal coordinates are U S^½. The linear problem
-    is solved in these coordinates. A direction V there is the function f(x) = k(x)ᵀ U S^-½ V.
+    The centred kernel matrix U S Uᵀ is the Gram matrix of features whose principal coordinates are U S^½. A direction V there
+    is the function f(x) = k(x)ᵀ U S^-½ V.
     """
     dtype, K = K.dtype, K.astype(np.float64, copy=False)
     w = np.ones(data.n) if data.weights is None else data.weights

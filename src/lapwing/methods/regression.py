@@ -101,7 +101,7 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
     _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
     _takes_blocks: ClassVar[bool] = False
-    _samples_rows: ClassVar[bool] = False
+    _takes_sums: ClassVar[bool] = False
     # The graph has the matrices of every estimator that has none of its own: Reducer._problem.
 
     def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:

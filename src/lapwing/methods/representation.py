@@ -571,7 +571,7 @@ class _Variance(LinearReducer):
     _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
     _takes_blocks: ClassVar[bool] = False
-    _samples_rows: ClassVar[bool] = False
+    _takes_sums: ClassVar[bool] = False
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")

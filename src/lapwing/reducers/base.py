@@ -45,22 +45,18 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     """Base of all estimators, with the only ``fit`` of the library.
 
     A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
-    :class:`MultilinearReducer`, :class:`FeatureSelector`).
+    :class:`MultilinearReducer`, :class:`FeatureSelector`), and writes
 
-    It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised,
-    subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
-
-    It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or name a class
-    of graphs, as in ``default_graph = KNN``. A line such as ``alpha: float = 1.0`` declares a parameter, beside those of its
-    map; ``class Mine(LinearReducer, without=("graph",))`` has all but some. It may also write ``default_penalty``, ``_rules``,
-    its own numbers behind ``"auto"`` (``Rules``), and ``_store``, which adds attributes to the map's own.
-
-    It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
+    - ``_problem(data, graphs)``: the :class:`~lapwing.problem.Problem`, of the terms ``self._terms(data, graphs)`` of ``graph=``;
+    - ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or a class of graphs, as in
+      ``default_graph = KNN``;
+    - parameters, by lines with a type such as ``alpha: float = 1.0``, as in a dataclass. Constants are ``ClassVar`` or have no
+      type. Those of the map are there as well; ``class Mine(LinearReducer, without=("pca",))`` has all but some;
+    - where it needs them, ``default_penalty``, its own numbers behind ``"auto"`` (``_rules``), and ``_store``, which adds
+      attributes to the map's own. It never writes ``fit`` or ``transform``.
 
     Examples
     --------
-    Every estimator of lapwing is one:
-
     >>> from lapwing import LPP
     >>> from lapwing.reducers import Reducer
     >>> issubclass(LPP, Reducer)
@@ -77,12 +73,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _orthogonal: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
-    _takes_sums: ClassVar[bool] = False  # whether sums over the rows of each class are enough for graphs of classes
+    # Whether sums over the rows of each class are enough for graphs of classes, and default graphs of many rows are sampled.
+    _takes_sums: ClassVar[bool] = False
     _reads_links_alone: ClassVar[bool] = False  # whether rows without links matter only through their mean
     _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
     _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
     _takes_blocks: ClassVar[bool] = False  # whether it takes rows on disk or on a cluster
-    _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
     _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
     _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
@@ -103,26 +99,23 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples. ``TSA`` takes images or tensors, of shape (n_samples, n1, n2, ...). Most linear methods, and the scores,
-            also take rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a
-            Parquet data set of pyarrow, a Zarr array, or a dask array.
+            The samples; of ``TSA`` images, of shape (n_samples, n1, n2, ...). Most linear methods, and the scores, also take
+            rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a Parquet data set of
+            pyarrow, a Zarr array, or a dask array.
         y : array-like of shape (n_samples,), default=None
-            Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does
-            not. The graph ``Target`` takes numbers, or a matrix of several targets, NaN where unknown. For a Parquet data set
-            it may also be the name of the column of labels.
+            Class labels, -1 where unknown, which only graphs such as ``SameClass()`` use. The graph ``Target`` takes numbers, or
+            a matrix of targets, NaN where unknown. For a Parquet data set it may be the name of the column of labels.
         **weights : dict
             ``sample_weight``, an array of shape (n_samples,): how many samples each row stands for. A weight of 2 is the row
             twice, a weight of 0 is no such row, and fractions are in between. It acts only where graphs are of classes alone
-            (``SameClass()``, ``OtherClass()``, ``Complete()``), as those of ``MMC`` and ``FisherScore`` are. Graphs of
-            neighbours count rows, and equal rows are each other's neighbours.
+            (``SameClass()``, ``OtherClass()``, ``Complete()``): graphs of neighbours count rows.
 
         Returns
         -------
         self
         """
         parameters = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        self.__dict__ = dict(parameters)
-        before = VERBOSE.set(self.verbose)
+        self.__dict__, before = dict(parameters), VERBOSE.set(self.verbose)
         try:
             if weights.get("sample_weight") is not None and (why := self._why_unweighted()):
                 raise ValueError(f"sample_weight does not act on {self!r}: {why}")
@@ -150,8 +143,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         self.scale_, self.graph_ = scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
         terms = problem.graph_terms or problem.minimise
-        parts = [t.laplacian for t in terms if t.coefficient > 0] or [t.laplacian for t in terms]
-        whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
+        first, *rest = [t.laplacian for t in terms if t.coefficient > 0] or [t.laplacian for t in terms]
+        whole = None if graphs.is_sampled else sum(rest, start=first)
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
         self.settings_ = {name: self.settings_[name] for name in vars(self) if name in self.settings_}
@@ -168,8 +161,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The rows as they are linked, what was decided about them, what columns were divided by, and the problem."""
         graphs = graphs or self._graphs(data)
         summable = data.class_sums is not None and self._takes_sums and not data.is_wide
-        if summable and not graphs.requests and not rows_counted(graphs):
-            data = self._sum_classes(data, graphs)
+        if summable and not graphs.requests and not rows_counted(graphs):  # one row per class
+            means, classes, counts, scatter, shares = data.class_sums(graphs.reads_labels)
+            given, device = data.given, data.device
+            data = Summary(means, classes, counts, scatter, data.dtype, shares)
+            data.given, data.device = given, device
         data = self._without(data, graphs) if graphs.beside else data
         chosen = auto.settings(self, graphs, data)  # n_components=, pca= and ridge=
         scale = auto.units(self, graphs, chosen, data)
@@ -180,30 +176,18 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _graphs(self, data: Data) -> auto.GraphFacts:
         """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = self._samples_rows and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
+        many = self._takes_sums and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         drawn = [r.queries for r in graph.requests() if r.is_sampled(n)] if many and VERBOSE.get() else []
         if drawn and graph is not given and sys.stderr is not None:
             sys.stderr.write(f"{graph!r}: the neighbours of {drawn[0]:,} of {n:,} rows are searched\n")
-        try:
-            if graph is given:
-                graph = sized(clone(graph), getattr(self, "n_components", None)).fitted(data)
-            elif isinstance(given, str):
-                graph = graph.fitted(data)
-        except RecursionError as error:
-            raise ValueError(
-                "graph= has too many graphs inside one another; add up fewer of them, or the matrices of their weights"
-            ) from error
+        if graph is given:
+            graph = sized(clone(graph), getattr(self, "n_components", None)).fitted(data)
+        elif isinstance(given, str):
+            graph = graph.fitted(data)
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
         return auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
-
-    def _sum_classes(self, data: Data, graphs: auto.GraphFacts) -> Summary:
-        """One row per class, for graphs that tell no rows of a class apart."""
-        means, classes, counts, scatter, shares = data.class_sums(graphs.reads_labels)
-        summary = Summary(means, classes, counts, scatter, data.dtype, shares)
-        summary.given, summary.device = data.given, data.device
-        return summary
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         """The rows without the columns that only graphs read."""
@@ -213,12 +197,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from more rows: the model is that of :meth:`fit` on all rows so far.
 
-        It is exact. It is there only where all graphs are of classes alone (``SameClass()``, ``OtherClass()``,
-        ``Complete()``). No row is kept, only the number, the mean and the scatter of the rows of each class, as ``moments_``.
-        Batches may be of any size, and classes may appear at any time. :meth:`fit` forgets all of it.
-
-        Where the rows so far are not enough, for example because they are of one class, a warning says so, and the model cannot
-        transform until more rows come.
+        It is exact, and there only where all graphs are of classes alone (``SameClass()``, ``OtherClass()``, ``Complete()``).
+        No row is kept, only the number, the mean and the scatter of the rows of each class, as ``moments_``. Batches may be of
+        any size, and classes may appear at any time. Where the rows so far are not enough, as those of one class, a warning
+        says so, and the model cannot transform until more rows come. :meth:`fit` forgets all of it.
 
         Parameters
         ----------
@@ -233,7 +215,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        if hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray):
+        if is_foreign(X):
             raise TypeError(
                 "partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit, or convert X"
             )
@@ -245,13 +227,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         sums = ClassSums(data.d, by_class, data.dtype) if so_far is None else ClassSums.restored(so_far)
         if by_class and not sums.by_class:
             raise ValueError(
-                "the graph was changed to one that weighs classes, and so far the scatter of all classes together was kept; "
-                "use clone(estimator), and partial_fit from the first batch on"
+                "the graph was changed to one that weighs classes, whose scatters were not kept; partial_fit a clone(estimator)"
             )
         sums = sums.add(data.X, label_array(data.y, data.n) if graphs.reads_labels else None, data.weights)
         try:
             if graphs.reads_labels and np.count_nonzero(sums.counts[:-1]) < 2:
-                raise RankError("y has one class only so far (-1 is none: it marks unknown labels)")
+                raise RankError("y has one class only so far")
             summary = sums.summary(graphs.reads_labels)
             summary.given = data.given
             with auto.as_printed(self) if self.preset == "paper" else nullcontext():
@@ -261,7 +242,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 delattr(self, name)
             self.n_features_in_ = data.d
             warnings.warn(
-                f"{type(self).__name__} is not fitted yet: {error}. It will be when more rows come to partial_fit",
+                f"{type(self).__name__} is not fitted yet, and will be when more rows come to partial_fit: {error}",
                 UserWarning,
                 stacklevel=caller_stacklevel(),
             )
@@ -275,29 +256,20 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,), default=None
-            Their labels, where the graph uses them.
+        X, y
+            As :meth:`fit` takes them.
 
         Returns
         -------
         Problem
-            ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
-            ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
+            ``minimise``, the terms that add up to A, and ``subject_to``, which is B or ``ORTHOGONAL``. Matrices are n x n.
         """
         with auto.as_printed(self) if self.preset == "paper" else nullcontext():
             data = self._data(X, y, in_blocks=self._takes_blocks)
             return self._pose(data if data.is_ready else in_blocks(self, data))[-1]
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.
-
-        Parameters
-        ----------
-        n_neighbors : int
-            How many neighbours it has: what ``graph=7`` gives, or else ``n_neighbors`` of the class.
-        """
+        """The graph that ``graph=None`` and ``graph=7`` stand for, with this many neighbours. A method writes it."""
         raise NotImplementedError(f"{type(self).__name__} has no default graph; give graph=")
 
     def _problem(self, data: Data, graphs: auto.GraphFacts) -> Problem:
@@ -307,8 +279,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if constraint == "orthogonal":
             if penalty is not None:
                 raise ValueError(
-                    f'penalty={penalty!r} has no part in constraint="orthogonal"; use constraint="trace-ratio", or subtract it '
-                    "from graph="
+                    f'penalty={penalty!r} has no part in constraint="orthogonal"; use "trace-ratio", or subtract it from graph='
                 )
             return Problem(terms, ORTHOGONAL)
         B = degree_sum(terms) if penalty is None else laplacian_sum(build_terms("penalty", penalty, data))
@@ -336,12 +307,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             graphs = self._graphs(Data(np.zeros((2, 1))))
         except (ValueError, NotImplementedError) as error:
             return str(error)
-        for leaf in rows_counted(graphs):
-            return (
-                f"{type(leaf).__name__} counts rows: rows that are repeated are each other's neighbours, so that no "
-                'weight equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
-            )
-        return None
+        names = [type(leaf).__name__ for leaf in rows_counted(graphs)]
+        return (
+            f'{names[0]} counts rows; use a graph of classes alone, as graph="supervised", or repeat rows'
+            if names
+            else None
+        )
 
     @property
     def _doc_link_template(self) -> str:
@@ -350,13 +321,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = self._takes_sparse
-        tags.array_api_support = self._takes_tensors
+        tags.input_tags.sparse, tags.array_api_support = self._takes_sparse, self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
-        given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
-        by_size = isinstance(penalty, Integral)  # an integer is the size of a Repulsion or a ClosestPairs graph
-        by_name = isinstance(graph, str) and graph in NAMES
-        tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
+        by_word = isinstance(penalty, Integral) or (
+            isinstance(graph, str) and graph in NAMES
+        )  # a size is of a Repulsion
+        tags.target_tags.required = by_word or any(isinstance(g, Graph) and g.reads_labels for g in (graph, penalty))
         return tags
 
 
@@ -392,10 +362,9 @@ def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: b
     elif sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
         return Precomputed(graph)
     else:
-        given = repr(graph) if len(repr(graph)) < 100 else repr(graph)[:97] + "..."
         raise ValueError(
-            f'{name}={given} must be None, a number of neighbours, "supervised", "semi", "propagate", a lapwing graph, or a '
-            "matrix of weights"
+            f'{name}={repr(graph)[:97]} must be None, a number of neighbours, "supervised", "semi", "propagate", a lapwing '
+            "graph, or a matrix of weights"
         )
     if semi and found.reads_labels:
         found = KNN(size or 5)
@@ -417,8 +386,7 @@ def sized(graph: Graph, n_components: Any) -> Graph:
 def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) -> list[Term]:
     """The terms of a graph that link samples. Raise if nothing attracts; warn if the repulsion graph has no edge.
 
-    With ``equal_say``, graphs that attract are scaled to a total degree of n, so that in a sum with coefficients 1 and 1 both
-    count equally.
+    With ``equal_say``, graphs that attract are scaled to a total degree of n.
     """
     terms: list[Term] = []
     for coefficient, leaf in graph.signed():
@@ -432,14 +400,9 @@ def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) ->
             f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
         )
     if any(e and not p for e, p in zip(empty, pulling, strict=True)):
-        warnings.warn(
-            "the repulsion graph is empty, so nothing is repelled: no sample has one of another class among its nearest; "
-            "use more neighbours",
-            UserWarning,
-            stacklevel=caller_stacklevel(),
-        )
-    # An empty graph may still have degrees, which belong to the constraint. Its Laplacian is set to exactly 0, without
-    # rounding.
+        why = "no sample has one of another class among its nearest; use more neighbours"
+        warnings.warn(f"the repulsion graph is empty: {why}", UserWarning, stacklevel=caller_stacklevel())
+    # An empty graph may still have degrees, which belong to the constraint. Its Laplacian is exactly 0, without rounding.
     nothing = Structured(terms[0].laplacian.n)
     return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]
 

@@ -25,8 +25,7 @@ DIGITS = 12  # scores are compared by this many digits, so that rounding does no
 class FeatureSelector(SelectorMixin, Reducer):
     """Base of the scores: a score says what each feature is worth, and this class selects features by it.
 
-    Subclasses write ``_problem(data, graphs)`` and ``_scores(data, problem)``, which returns the scores, and which features
-    vary.
+    A method also writes ``_scores(data, problem)``, which returns the scores, and which features vary.
 
     Parameters
     ----------
@@ -39,15 +38,10 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from lapwing.graphs import Empty
-    >>> from lapwing.problem import ORTHOGONAL, Problem
+    >>> from lapwing.graphs import KNN
     >>> from lapwing.reducers import FeatureSelector
     >>> class Narrow(FeatureSelector):
-    ...     "Selects the features of the smallest range."
-    ...     def default_graph(self, n_neighbors):
-    ...         return Empty()
-    ...     def _problem(self, data, graphs):
-    ...         return Problem(graphs.graph.terms(data), ORTHOGONAL)
+    ...     default_graph = KNN
     ...     def _scores(self, data, problem):
     ...         ranges = np.ptp(data.X, axis=0)
     ...         return ranges, ranges > 0
@@ -65,7 +59,6 @@ class FeatureSelector(SelectorMixin, Reducer):
     _takes_weights: ClassVar[bool] = True
     _takes_sums: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = True
-    _samples_rows: ClassVar[bool] = True
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Data:
@@ -79,13 +72,11 @@ class FeatureSelector(SelectorMixin, Reducer):
         scores, varying = self._scores(data, problem)
         k, most = self.n_features_to_select, int(varying.sum())
         if most == 0:
-            raise RankError(
-                "X is constant: no feature varies, or so little that rounding hides it, so there is none to select"
-            )
+            raise RankError("X is constant: no feature varies, or so little that rounding hides it")
         if k is not None and k > most:
             raise RankError(
-                f"n_features_to_select={k} is more than the {most} of {varying.size} features that vary; constant ones are never "
-                f"selected: use n_features_to_select={most} or less"
+                f"n_features_to_select={k} is more than the {most} of {varying.size} features that vary; use "
+                f"n_features_to_select={most} or less"
             )
         return scores, varying, min(max(1, varying.size // 2), most) if k is None else int(k)
 

@@ -41,15 +41,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     >>> from sklearn.datasets import load_iris
     >>> from lapwing.graphs import KNN
-    >>> from lapwing.operators import identity
-    >>> from lapwing.problem import Problem
     >>> from lapwing.reducers import FreeReducer
     >>> class Smooth(FreeReducer):
-    ...     "Coordinates that differ little between neighbours."
-    ...     def default_graph(self, n_neighbors):
-    ...         return KNN(n_neighbors)
-    ...     def _problem(self, data, graphs):
-    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    ...     default_graph = KNN
     >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
     (150, 2)
     """
@@ -72,7 +66,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if self._reads_features:
             raise ValueError(
                 f"graph={self.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
-                "leave beside=True out, or pass the matrix of weights"
+                "leave beside=True out"
             )
         return data
 
@@ -83,7 +77,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if graphs.is_sampled:
             raise ValueError(
                 f"graph={graphs.graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave "
-                "queries out, or use a linear map such as LPP"
+                "queries out, or use LPP"
             )
         if (self._reads_features or graphs.graph.reads_features) and not data.deviations().any():
             raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
@@ -92,12 +86,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _solve(self, F: Free, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Solution:
         b = problem.degrees
         assert b is not None
-        if not b.all():
-            warnings.warn(
-                f"samples without links: {int((b == 0).sum())} (the first is row {np.flatnonzero(b == 0)[0]}); placed at 0",
-                UserWarning,
-                stacklevel=caller_stacklevel(),
-            )
+        if (alone := np.flatnonzero(b == 0)).size:
+            message = f"samples without links: {alone.size} (the first is row {alone[0]}); placed at 0"
+            warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
         return solve(
             F.form(laplacian_sum(problem.minimise)),
             b,
@@ -126,10 +117,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,), default=None
-            Their labels, where the graph uses them.
+        X, y
+            As :meth:`fit` takes them.
 
         Returns
         -------
@@ -145,8 +134,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples, fitted or new.
         links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
-            Weights that link the rows of X to the fitted ones, in the place of a search. They are needed where the graph cannot
-            search, as ``Precomputed`` cannot.
+            Weights that link the rows of X to the fitted ones, where the graph cannot search, as ``Precomputed`` cannot.
 
         Returns
         -------
@@ -162,9 +150,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if links is not None:
             W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
             shape = (X.shape[0], len(self.embedding_))
-            if W.shape != shape or (W.nnz and W.data.min() < 0):
+            if W.shape != shape or W.data.min(initial=0) < 0:
                 raise ValueError(
-                    f"links must be of shape {shape}, new by fitted samples, and not negative; got shape {W.shape}"
+                    f"links must be of shape {shape}, new by fitted samples, and not negative; got {W.shape}"
                 )
             return self._by_links(X, W).astype(X.dtype)
         known, group = places_among(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
@@ -182,13 +170,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _extended(self, X: Array) -> np.ndarray:
         """The places of new rows, by an affine map of the patch of their neighbours, or by barycentric weights."""
-        searching = [
-            graph for coefficient, graph in self.graph_.signed() if coefficient > 0 and _searches_features(graph)
-        ]
+        searching = [graph for c, graph in self.graph_.signed() if c > 0 and _searches_features(graph)]
         if not searching:
             raise NoPlaceError(
-                f"X has {X.shape[0]} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour "
-                "search among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
+                f"X has {X.shape[0]} rows that were not fitted, and {type(self.graph_).__name__} has no neighbour search "
+                "among features to place them; give links= to transform, or use KNN(5)"
             )
         graph: Any = searching[0]
         both, n = self._both(X)

@@ -63,7 +63,6 @@ def _require_links(estimator: Any, graphs: Any) -> None:
     truncated = not isinstance(given.get("pca"), str | None) or given.get("normalize") == "trace"
     if not estimator._reads_links_alone or unlinked or truncated or graphs.penalty is not None:
         raise ValueError(
-            f"X has sparse rows in blocks, of more than {memory.LARGE_SIDE:,} features; LPP, LPI and LaplacianScore take them, "
-            f'with graphs of neighbours and without pca=, penalty= and normalize="trace", and {estimator!r} is something else; '
-            "use one of these, or X in memory"
+            f"X has sparse rows in blocks, of more than {memory.LARGE_SIDE:,} features; only LPP, LPI and LaplacianScore take "
+            f'them, with graphs of neighbours and without pca=, penalty= and normalize="trace", and not {estimator!r}'
         )

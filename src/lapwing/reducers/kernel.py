@@ -35,19 +35,13 @@ class KernelReducer(ProjectingReducer):
 
     Examples
     --------
-    A method of your own:
+    A method of your own, with the problem of LPP, which is that of every method that has none of its own:
 
     >>> from sklearn.datasets import load_iris
     >>> from lapwing.graphs import KNN
-    >>> from lapwing.operators import identity
-    >>> from lapwing.problem import Problem
     >>> from lapwing.reducers import KernelReducer
     >>> class Smooth(KernelReducer):
-    ...     "Functions of unit variance that differ little between neighbours."
-    ...     def default_graph(self, n_neighbors):
-    ...         return KNN(n_neighbors)
-    ...     def _problem(self, data, graphs):
-    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    ...     default_graph = KNN
     >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
     (150, 2)
     """
@@ -81,14 +75,12 @@ class KernelReducer(ProjectingReducer):
             data = all_rows(self, data, data.X.array)
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
+            drawn = f"landmarks={self.landmarks} are drawn among the rows of X"
             if self.kernel == "precomputed":
-                raise ValueError(
-                    f'landmarks={self.landmarks!r} are rows of X, and kernel="precomputed" has none; leave one out'
-                )
+                raise ValueError(f'{drawn}, and kernel="precomputed" has none; leave one out')
             if data.weights is not None:
                 raise ValueError(
-                    f"sample_weight does not act on {self!r}: landmarks={self.landmarks!r} are drawn among rows, whatever these "
-                    "weigh; leave one of the two out"
+                    f"sample_weight does not act on {self!r}: {drawn}, whatever these weigh; leave one out"
                 )
             if self.landmarks > data.n:
                 raise ValueError(f"landmarks={self.landmarks} is more than the {data.n} samples; use fewer, or None")
@@ -129,11 +121,10 @@ class KernelReducer(ProjectingReducer):
             check_choice("gamma", self.gamma, ("auto", "scale"))  # raises
         if self.kernel == "precomputed" or callable(self.kernel):
             return None
-        share = auto.width_share(graphs, data) if self.gamma == "auto" else 1.0
         # Divided columns have a variance of 1 each; of others, what their means differ by counts as well.
         variance = 1.0 if data.is_divided else float(np.mean(data.deviations() ** 2) + np.var(data.mean()))
         scale = 1 / (data.d * variance) if variance > 0 else 1.0
-        return scale * share
+        return scale * (auto.width_share(graphs, data) if self.gamma == "auto" else 1.0)
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
         if data.beside is not None:  # columns that the kernel does not read become 0 when they are divided by infinity

@@ -48,7 +48,6 @@ class LinearReducer(ProjectingReducer):
     _takes_weights: ClassVar[bool] = True
     _takes_sums: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = True
-    _samples_rows: ClassVar[bool] = True
 
     def _coordinates(self, data: Data) -> Any:
         return data.project(self.mean_, self.components_)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import prod
-from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -37,14 +37,13 @@ class Images(NamedTuple):
     modes: Modes
     m: int = 0
 
-    def _bundles(self) -> np.ndarray:
-        """The projected samples. Seen from mode m, a sample is a bundle of vectors, in the last axis."""
-        Y = projected(self.X, self.mean, self.modes)
-        return np.moveaxis(Y, self.m + 1, -1).reshape(len(Y), -1, Y.shape[self.m + 1])
-
     def form(self, M: Structured) -> np.ndarray:
-        r""":math:`\sum_{ij} M_{ij} Y_i^{(m)} Y_j^{(m)\top}`: M couples the vectors in the same place of all samples."""
-        bundles = self._bundles()
+        r""":math:`\sum_{ij} M_{ij} Y_i^{(m)} Y_j^{(m)\top}`: M couples the vectors in the same place of all samples.
+
+        Seen from mode m, a projected sample is a bundle of vectors, in the last axis.
+        """
+        Y = projected(self.X, self.mean, self.modes)
+        bundles = np.moveaxis(Y, self.m + 1, -1).reshape(len(Y), -1, Y.shape[self.m + 1])
         n, _, size = bundles.shape
         total = np.zeros((size, size))
         for places in row_blocks(bundles.shape[1], n * size):
@@ -55,14 +54,6 @@ class Images(NamedTuple):
     def form_diagonal(self, M: Structured) -> np.ndarray:
         """The diagonal of :meth:`form`."""
         return np.diagonal(self.form(M))
-
-
-class Solutions(NamedTuple):
-    """The solution of each mode, the matrices of the modes, and how many times each was found."""
-
-    of_modes: list[Solution]
-    modes: Modes
-    n_iter: int
 
 
 class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -81,15 +72,9 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     >>> from sklearn.datasets import load_digits
     >>> from lapwing.graphs import KNN
-    >>> from lapwing.operators import identity
-    >>> from lapwing.problem import Problem
     >>> from lapwing.reducers import MultilinearReducer
     >>> class SmoothImages(MultilinearReducer):
-    ...     "Small images that differ little between neighbours, beside how much they vary."
-    ...     def default_graph(self, n_neighbors):
-    ...         return KNN(n_neighbors)
-    ...     def _problem(self, data, graphs):
-    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    ...     default_graph = KNN
     >>> SmoothImages(3, graph=7).fit_transform(load_digits().images[:300]).shape
     (300, 3, 3)
     """
@@ -115,9 +100,18 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         check_count("max_iter", self.max_iter)
         check_choice("flatten", self.flatten, (False, True))
         check_not_negative("tol", self.tol)
-        images = None if self.image_shape is not None else self._images(X)
-        data = validated(self, X if images is None else images.reshape(len(images), -1), y, **weights)
-        data.image_shape = _resolved(self.image_shape, data.d) if images is None else images.shape[1:]
+        shape = self.image_shape
+        if shape is None:
+            X = self._images(X)
+            shape, X = X.shape[1:], X.reshape(len(X), -1)
+        data = validated(self, X, y, **weights)
+        with suppress(TypeError, ValueError):
+            data.image_shape = np.empty(data.d).reshape(shape).shape  # the side -1 is what is left
+        if len(data.image_shape or ()) < 2:
+            raise ValueError(
+                f"image_shape={shape!r} must be a tuple of two or more sides, such as (32, 32), whose product is the number of "
+                f"columns of X, which has {data.d} features"
+            )
         self._sizes(len(data.image_shape))
         return data
 
@@ -131,8 +125,11 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _solve(
         self, F: Images, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
-    ) -> Solutions:
-        """Solve for one mode after the other, the last one first. The other modes are kept, and start as the identity."""
+    ) -> tuple[list[Solution], Modes, int]:
+        """The solution of each mode, their matrices, and how often each was found. All start as the identity.
+
+        One mode is solved for after the other, the last one first, while the other modes are kept.
+        """
         sizes = self._sizes(F.mean.ndim)
         modes: Modes = [None] * len(sizes)
         solutions: list[Any] = [None] * len(sizes)
@@ -146,7 +143,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                     modes[m] = P / np.linalg.norm(P, axis=1, keepdims=True) if self.scaling == "unit" else P
                 if sweep > 1 and all(_change(P, Q) <= self.tol for P, Q in zip(before, modes, strict=True)):
                     break
-        return Solutions(solutions, modes, sweep)
+        return solutions, modes, sweep
 
     def _step(self, F: Images, problem: Problem, size: Any) -> Solution:
         """Solve the eigenproblem of one mode, for images that are projected along the other modes."""
@@ -169,13 +166,13 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _store(self, data: Data, F: Images, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
         del self.scale_  # columns are never divided
-        self.n_iter_, self.rank_ = found.n_iter, tuple(solution.rank for solution in found.of_modes)
-        self.n_components_ = self.settings_["n_components"] = tuple(len(P) for P in found.modes)
-        self.eigenvalues_ = [solution.values for solution in found.of_modes]
-        self.certificate_ = [certify(solution, F.X.dtype, type(self).__name__) for solution in found.of_modes]
+        solutions, modes, self.n_iter_ = found
+        self.rank_ = tuple(solution.rank for solution in solutions)
+        self.n_components_ = self.settings_["n_components"] = tuple(len(P) for P in modes)
+        self.eigenvalues_ = [solution.values for solution in solutions]
+        self.certificate_ = [certify(solution, F.X.dtype, type(self).__name__) for solution in solutions]
         self.mean_ = F.mean.astype(F.X.dtype)
-        self.components_ = [fix_signs(P).astype(F.X.dtype) for P in found.modes]
-        self.n_features_in_ = data.d
+        self.components_ = [fix_signs(P).astype(F.X.dtype) for P in modes]
 
     @takes_tensors
     def transform(self, X: Any) -> np.ndarray:
@@ -191,17 +188,15 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, l1, l2, ...), or (n_samples, l1 * l2 * ...) with ``flatten`` or ``image_shape``
         """
         check_is_fitted(self)
-        if self.image_shape is None:
-            X = self._images(X)
-            if X.shape[1:] != self.mean_.shape:
-                raise ValueError(
-                    f"X holds images of shape {X.shape[1:]}, but {type(self).__name__} was fitted on images of shape "
-                    f"{self.mean_.shape}"
-                )
-        else:
-            X = validated(self, X, fitting=False).X.reshape(-1, *self.mean_.shape)
+        rows = self.image_shape is not None
+        X = validated(self, X, fitting=False).X.reshape(-1, *self.mean_.shape) if rows else self._images(X)
+        if X.shape[1:] != self.mean_.shape:
+            name = type(self).__name__
+            raise ValueError(
+                f"X has images of shape {X.shape[1:]}, and {name} was fitted on images of shape {self.mean_.shape}"
+            )
         Y = projected(X, self.mean_, self.components_).astype(X.dtype, copy=False)
-        return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
+        return Y.reshape(len(X), -1) if self.flatten or rows else Y
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -219,9 +214,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         check_is_fitted(self)
         X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, estimator=self)
         if X.shape[1:] not in (self.n_components_, (self._n_features_out,)):
-            raise ValueError(
-                f"X has shape {X.shape}, but the projection has {self.n_components_} components; pass what transform returned"
-            )
+            raise ValueError(f"X has shape {X.shape}, but the projection has {self.n_components_} components")
         back = [np.linalg.pinv(P.astype(np.float64)) for P in self.components_]
         images = (multiplied(X.reshape(len(X), *self.n_components_), back) + self.mean_).astype(X.dtype, copy=False)
         return images if self.image_shape is None else images.reshape(len(X), -1)
@@ -232,8 +225,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         sizes = list(given) if isinstance(given, (tuple, list)) else [given] * order
         if len(sizes) != order:
             raise ValueError(
-                f"n_components={given!r} is for {len(sizes)} modes, but each sample of X has {order}; give one number for all "
-                "of them, or one for each"
+                f"n_components={given!r} is for {len(sizes)} modes; give one number, or one for each of the {order} of a sample"
             )
         for size in sizes:
             if not (size is None or (isinstance(size, str) and size == "auto")):
@@ -243,8 +235,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _images(self, X: Any) -> np.ndarray:
         """X as a validated array of images."""
         if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):  # tensors are checked as rows
-            if not isinstance(X, np.ndarray):
-                check_in_memory(X, type(self).__name__)
+            check_in_memory(X, type(self).__name__)
             X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, input_name="X", estimator=self)
         if X.ndim < 3 or 0 in X.shape:
             raise ValueError(
@@ -290,20 +281,3 @@ def _change(P: np.ndarray, Q: np.ndarray) -> float:
     if P.shape != Q.shape:
         return np.inf
     return float(np.linalg.norm(P.T @ P - Q.T @ Q) / np.linalg.norm(P.T @ P))
-
-
-def _resolved(image_shape: Any, n_features: int) -> tuple[int, ...]:
-    """``image_shape`` with the side -1 filled in, where there is one."""
-    sides = tuple(image_shape) if isinstance(image_shape, tuple | list) else ()
-    whole = all(isinstance(s, Integral) and not isinstance(s, bool) and (s == -1 or int(s) > 0) for s in sides)
-    if len(sides) < 2 or not whole or sides.count(-1) > 1:
-        raise ValueError(
-            f"image_shape={image_shape!r} must be a tuple of two or more sides, such as (32, 32); one of them may be -1, which "
-            "stands for what is left"
-        )
-    known = prod(side for side in sides if side != -1)
-    if n_features % known or (-1 not in sides and n_features != known):
-        raise ValueError(
-            f"image_shape={image_shape!r} does not fit X, which has {n_features} features; the product of the sides must be that"
-        )
-    return tuple(n_features // known if side == -1 else int(side) for side in sides)

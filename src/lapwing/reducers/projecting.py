@@ -28,7 +28,7 @@ from .base import Reducer
 
 
 class Found(NamedTuple):
-    """The coordinates that a problem was solved in, its matrices there, its solution, and the settings that were used."""
+    """The coordinates that a problem was solved in, its matrices there, its solution, and the settings."""
 
     F: Coordinates
     forms: tuple[Any, Any]
@@ -56,13 +56,13 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples, or whatever else :meth:`fit` takes. With ``kernel="precomputed"``, the kernel between these and the
-            fitted samples, of shape (n_samples, n_fitted).
+            The samples, as :meth:`fit` takes them. With ``kernel="precomputed"``, the kernel between these and the fitted
+            samples, of shape (n_samples, n_fitted).
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            The coordinates. For a dask array they are a dask array, which is not computed yet.
+            For a dask array, a dask array that is not computed yet.
         """
         check_is_fitted(self)
         with verbosity(self.verbose):
@@ -86,16 +86,14 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 raise
             # The constraint may see directions outside those of large variance, and samples of many classes may lie in fewer
             # dimensions than there are classes. A default must not fail for that, so all directions are used.
-            chosen = chosen._replace(
-                keep=keep._replace(share=None), n_components=None if by_classes else k, by_products=False
-            )
+            k, keep = None if by_classes else k, keep._replace(share=None)
+            chosen = chosen._replace(keep=keep, n_components=k, by_products=False)
             return self._solve(self._map(data, problem, graphs, chosen), data, problem, graphs, chosen)
         if isinstance(self.n_components, Real) and not isinstance(self.n_components, Integral):
             found = found._replace(solution=truncate_to_share(float(self.n_components), found.solution, own))
         # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
         tied = graphs.of_classes and graphs.only_attracts and problem.degrees is not None and not problem.ratio
-        if tied and k is not None and k > data.class_sizes.size - 1:
-            most = data.class_sizes.size - 1
+        if tied and k is not None and k > (most := data.class_sizes.size - 1):
             warnings.warn(
                 f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others have equal "
                 f'eigenvalues, and which they are is arbitrary: use n_components={most} or "auto", or add a graph of neighbours',
@@ -118,21 +116,20 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if problem.ratio:
             return Found(F, (lhs, rhs), trace_ratio(lhs, rhs, k, rounding_of_form(B, F))[1], chosen)
         w, degrees = np.ones(data.n) if data.weights is None else data.weights, problem.degrees
-        if chosen.ridge is not None:
-            ridge = chosen.ridge
-        elif isinstance(rhs, LinearOperator):
-            each = None if degrees is None else w * degrees
-            ridge = 1.0 if each is None else _spread(data, rhs, F.mean, each, F.data.form_diagonal(B, F.mean).sum())
-        else:
+        is_operator = isinstance(rhs, LinearOperator)
+        diagonal = F.data.form_diagonal(B, F.mean) if is_operator else np.empty(0)
+        ridge = chosen.ridge
+        if ridge is None and is_operator:
+            ridge = 1.0 if degrees is None else _spread(data, rhs, F.mean, w * degrees, diagonal.sum())
+        elif ridge is None:
             ridge = auto.spread(rhs)
         per = data.size if self._rules.of_kernel else None
-        if ridge and degrees is not None and per is None and (isinstance(rhs, LinearOperator) or auto.is_thin(data)):
+        if ridge and degrees is not None and per is None and (is_operator or auto.is_thin(data)):
             # The rank of thin rows is not found: as many directions as there are rows and columns that vary.
             per = max(1.0, min(float(w @ (degrees > 0)) - bool(F.origin.any()), np.count_nonzero(data.deviations())))
         total = float(w @ (B.diagonal() if degrees is None else degrees))
         shift = float(w @ np.abs(L.diagonal())) / total if ridge else 0.0
-        if isinstance(rhs, LinearOperator):
-            diagonal = F.data.form_diagonal(B, F.mean)
+        if is_operator:
             rho = ridge * diagonal.sum() / (per or min(data.size, data.d))
             solution = solve_operators(lhs, rhs, k, rho, shift, diagonal, 1e-8 if data.is_large else 1e-12)
         else:
@@ -169,8 +166,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 def _spread(data: Any, B: LinearOperator, mean: np.ndarray, degrees: np.ndarray, trace: float) -> float:
     """:func:`lapwing.auto.spread` of the form B of sparse rows under these degrees, which is no matrix.
 
-    ‖B‖² is at most tr B times the largest eigenvalue, which often says enough. Otherwise it is that of the products of all rows
-    or of all columns, some at a time.
+    ‖B‖² is at most tr B times the largest eigenvalue, or else that of the products of all rows or columns, some at a time.
     """
     if largest_value(B) * auto.SPREAD_DIRECTIONS <= trace:
         return 1.0
@@ -189,14 +185,12 @@ def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Sol
     """The first directions, as many as hold this share of the objective: of the sum of all gains above 0.
 
     The gain of a direction is the negative of its eigenvalue. Under a diagonal constraint D of A = D - W it is what the
-    direction keeps of W, which is 1 minus its eigenvalue. With a ridge, directions that the data do not have get the mean
-    eigenvalue of the graph, which then takes the place of 1.
+    direction keeps of W: 1 minus its eigenvalue, or, with a ridge, the mean eigenvalue of the graph in the place of 1.
     """
     orthogonal = problem.subject_to is ORTHOGONAL
     if not orthogonal and (problem.degrees is None or problem.ratio):
         raise ValueError(
-            f"n_components={share} is a share of the objective, and a ratio of two graphs, as with penalty=, has no total to "
-            "take it of; give a number of components"
+            f"n_components={share} is a share of the objective, and a ratio of two graphs has no total; give a whole number"
         )
     ridged = solution.shift if solution.rho else 0.0
     gains = -solution.values if orthogonal else (ridged or 1) - solution.values
@@ -205,7 +199,7 @@ def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Sol
     if total <= 1e-10 * np.abs(gains).sum():
         raise ValueError(
             f"n_components={share} is a share of the objective, and here each direction adds to a cost, with no gain to share; "
-            "give a number of components, or a graph that repels, such as -Complete()"
+            "give a whole number, or a graph that repels, such as -Complete()"
         )
     k = 1 + int(np.searchsorted(np.cumsum(gains[gains > 0]), share * total * (1 - 1e-12)))
     following = solution.values[k] if k < solution.values.size else np.inf
@@ -215,8 +209,8 @@ def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Sol
 def rounding_of_form(M: Structured, F: Any) -> float:
     """What rounding leaves of a form of M that should be 0, as the form of a graph that links only equal samples.
 
-    Under the diagonal of M as weights, the sums of squares of the samples are the form before anything cancels. The diagonal
-    of its factors is left out where M has another: sums over classes of different sizes do not know it.
+    Under the diagonal of M as weights, the sums of squares of the samples are the form before anything cancels. Of its factors
+    it is left out where M has another: sums over classes do not know it.
     """
     weights = diagonal(np.abs(M.diagonal() if M.diag is None else M.diag))
     return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(F.form_diagonal(weights)))

@@ -1,14 +1,14 @@
 """Block Lanczos with thick restarts: it multiplies many vectors at once, in the precision of the data.
 
-SciPy's ``lobpcg`` multiplies blocks too, but may fail to converge: in single precision its eigenvalues of GLPCA on MNIST are
-off by 2 % of the spectrum, and with a diagonal preconditioner it takes twice as long. ARPACK multiplies one vector at a time,
-and finds a repeated eigenvalue once (``benchmarks/solvers.py`` compares them).
+SciPy's ``lobpcg`` may fail to converge, and ARPACK multiplies one vector at a time, and finds a repeated eigenvalue once
+(``benchmarks/solvers.py`` compares them).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from scipy.linalg import qr
@@ -28,12 +28,10 @@ DEPENDENT_SHARE = 1e-5
 def block_largest(
     apply: Apply, deflated: np.ndarray, k: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray, float | None]:
-    """The largest k eigenpairs, descending and orthogonal to ``deflated``. A repeated eigenvalue occurs as often as it repeats.
-
-    The third result is the next eigenvalue, or an upper bound of it.
+    """The largest k eigenpairs, descending and orthogonal to ``deflated``, each as often as it repeats, and a bound of the next.
 
     ``apply`` multiplies blocks of vectors in the precision of ``deflated``. Residuals are at most ``tol`` times the largest
-    eigenvalue. The basis takes ``5 k`` vectors, at least 64, or fewer where the vectors are short.
+    eigenvalue.
     """
     random, width = np.random.RandomState(0), _width(k)
     values, vectors, following = _search(apply, deflated, k, tol, random)
@@ -53,10 +51,7 @@ def _width(k: int) -> int:
 
 
 def _may_hide(values: np.ndarray, width: int, tol: float) -> bool:
-    """Whether an eigenvalue occurs as often as the block is wide, so that it may repeat even more often.
-
-    A block of random vectors shows a repeated eigenvalue at most as many times as the block has vectors.
-    """
+    """Whether an eigenvalue occurs as often as the block is wide, which is as often as a block can show it."""
     gaps = values[:-width] - values[width - 1 : -1]
     return bool((gaps <= tol * abs(values[0])).any())
 
@@ -72,12 +67,8 @@ def _search(
             break
         krylov.restart(values, rotation)
     else:
-        warnings.warn(
-            f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {MOST_RESTARTS} restarts, above {tol:.2g}; they "
-            "are used as they are",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        message = f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {MOST_RESTARTS} restarts, above {tol:.2g}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
     following = float(values[k] + residuals[k]) if k < values.size else None
     return values[:k], krylov.rotated(rotation[:, :k]), following
 
@@ -111,10 +102,7 @@ class _Krylov:
             self.T[new, new] = (H[new] + H[new].T) / 2
 
     def _append(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Make F from W such that ``W = columns H + F R``.
-
-        The projection is made twice, and once more where what was left of W was mostly rounding.
-        """
+        """Make F from W such that ``W = columns H + F R``, by two projections, and more where rounding was left."""
         end = self.before + self.count
         columns, H, R = self.columns[:, :end], np.zeros((end, self.width)), np.eye(self.width)
         for attempt in range(5):
@@ -152,16 +140,11 @@ class _Krylov:
 
 
 def _orthonormal(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``W = F R``, by the Cholesky factor of the Gram matrix in float64.
-
-    A slower way is taken where columns are nearly dependent.
-    """
+    """``W = F R``, by the Cholesky factor of the Gram matrix in float64, or more slowly where columns are nearly dependent."""
     wide = W.astype(np.float64)
-    try:
+    with suppress(np.linalg.LinAlgError):
         R = np.linalg.cholesky(wide.T @ wide).T
-    except np.linalg.LinAlgError:
-        return qr(W, mode="economic", check_finite=False)
-    lengths = np.diagonal(R)
-    if lengths.min() <= DEPENDENT_SHARE * lengths.max():
-        return qr(W, mode="economic", check_finite=False)
-    return W @ np.linalg.inv(R).astype(W.dtype), R
+        lengths = np.diagonal(R)
+        if lengths.min() > DEPENDENT_SHARE * lengths.max():
+            return W @ np.linalg.inv(R).astype(W.dtype), R
+    return qr(W, mode="economic", check_finite=False)

@@ -38,8 +38,8 @@ class CertificateWarning(UserWarning):
 class Certificate:
     r"""How well eigenvectors V and eigenvalues :math:`\lambda` solve :math:`A v = \lambda B v` subject to :math:`V^\top B V = I`.
 
-    Everything is measured in the coordinates that the problem was solved in: the directions that ``pca=`` keeps and that the
-    constraint sees. With a ridge, B includes it. A value of None is not known.
+    It is measured in the coordinates that the problem was solved in: the directions that ``pca=`` keeps and the constraint
+    sees. With a ridge, B includes it. None is not known.
 
     Attributes
     ----------
@@ -47,19 +47,18 @@ class Certificate:
         The largest :math:`\|A v - \lambda B v\| / ((\|A\| + |\lambda| \|B\|) \|v\|)`: by what share of A and B these would
         have to change for v to be exact.
     constraint_error : float
-        How far the constraint is from holding: :math:`\|V^\top B V - I\|`, together with the part of V along directions that it
-        must not have, such as the constant.
+        :math:`\|V^\top B V - I\|`, or the part of V along directions that it must not have, such as the constant.
     rank : int or None
         How many directions the data and the constraint leave.
     condition : float or None
         The largest eigenvalue of B over the smallest that counts, 1 for orthogonal directions. Digits are lost where it is
         large.
     gap : float or None
-        The distance from the last eigenvalue that was kept to the next one. At 0 another direction would do as well as the last
-        one, and which was found is arbitrary. Infinity says that all directions were kept.
+        The distance from the last eigenvalue that was kept to the next one: at 0, which direction came last is arbitrary.
+        Infinity says that all directions were kept.
     angle : float or None
         The largest angle, in radians, that the space of the found directions can have with the true one (Davis and Kahan), as
-        the inner product of B measures it. It takes A and B as exact; rounding of the data is not included.
+        the inner product of B measures it. It takes A and B as exact.
     tolerance : float
         The largest ``residual`` and ``constraint_error`` with which the certificate holds: 1e-6, and 1e-3 for X in float32.
 
@@ -88,14 +87,12 @@ class Certificate:
         return self.residual <= self.tolerance and self.constraint_error <= self.tolerance
 
     def __str__(self) -> str:
-        text = f"residual {self.residual:.1e}, constraint error {self.constraint_error:.1e}"
-        if self.condition is not None:
-            text += f", condition {self.condition:.1e}"
-        if self.gap is not None:
-            text += f", gap {'all directions kept' if self.gap == inf else f'{self.gap:.2g}'}"
-        if self.angle is not None:
-            text += f", at most this far from the true directions {self.angle * 180 / pi:.1e} degrees"
-        return text
+        parts = [f"residual {self.residual:.1e}, constraint error {self.constraint_error:.1e}"]
+        parts += [] if self.condition is None else [f"condition {self.condition:.1e}"]
+        parts += [] if self.gap is None else [f"gap {'all directions kept' if self.gap == inf else f'{self.gap:.2g}'}"]
+        degrees = self.angle and self.angle * 180 / pi
+        parts += [] if degrees is None else [f"at most this far from the true directions {degrees:.1e} degrees"]
+        return ", ".join(parts)
 
     def _repr_html_(self) -> str:
         verdict = "solves its problem" if self.holds else f"exceeds the tolerance of {self.tolerance:g}"
@@ -105,10 +102,9 @@ class Certificate:
 def certify(solution: Any, dtype: Any = np.float64, who: str = "the solver") -> Certificate:
     """Check eigenpairs, whichever solver found them: a ``Solution`` says what was to be solved. Warn where they are not right.
 
-    The angle is bounded by the theorem of Davis and Kahan (SIAM Journal on Numerical Analysis 7, 1970,
-    https://doi.org/10.1137/0707001). In coordinates in which B is the identity, its sine is at most the norm of the residuals,
-    over the distance to the eigenvalues that are left out, over the smallest singular value of the directions. The next
-    eigenvalue may itself be wrong by as much as the residual.
+    By the theorem of Davis and Kahan (https://doi.org/10.1137/0707001), in coordinates in which B is the identity, the sine of
+    the angle is at most the norm of the residuals, over the distance to the eigenvalues that are left out (the next may be
+    wrong by as much as the residual), over the smallest singular value of the directions.
     """
     s, T, mu, n = solution, solution.T, solution.values - solution.shift, len(solution.vectors)
     V, known = s.vectors.astype(np.float64, copy=False), s.B is None or T is not None
@@ -142,12 +138,9 @@ def certify(solution: Any, dtype: Any = np.float64, who: str = "the solver") -> 
     tolerance = max(TOLERANCES[np.dtype(dtype).name], s.accuracy)
     found = Certificate(float(shares.max()), error, s.rank, condition, gap, angle, tolerance)
     if not max(found.residual, found.constraint_error) <= found.tolerance:  # also where one is NaN
-        warnings.warn(
-            f"{who} solved its problem less well than to {found.tolerance:.1g} ({found}); ask for fewer components, or leave out "
-            "what is near rounding, by pca= or ridge= where there is one",
-            CertificateWarning,
-            stacklevel=caller_stacklevel(),
-        )
+        remedy = "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one"
+        message = f"{who} solved its problem less well than to {found.tolerance:.1g} ({found}); {remedy}"
+        warnings.warn(message, CertificateWarning, stacklevel=caller_stacklevel())
     return found
 
 

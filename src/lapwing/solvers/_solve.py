@@ -29,11 +29,8 @@ from ._ways import (
 
 NEWTON_STEPS = 100  # of Newton's method, which takes fewer than ten
 # Seconds of CPU are those of benchmarks/solvers.py, on one thread.
-# Rows: with 400, a Laplacian takes 0.05 s both densely and by Lanczos; with 800 it takes 0.18 s and 0.07 s.
-FEW_ROWS = 400
-# Rows: a dense solution takes 2.4 s with 2000 and 5.9 s with 3000. Beyond, blocks follow where Lanczos fails: they may take
-# longer than this, but do not grow as n^3.
-MANY_ROWS = 2000
+FEW_ROWS = 400  # here a Laplacian takes 0.05 s both densely and by Lanczos; with 800 rows it takes 0.18 s and 0.07 s
+MANY_ROWS = 2000  # here a dense solution takes 2.4 s. Blocks, which follow Lanczos beyond, do not grow as n^3
 # The restarts that Lanczos is allowed: few where the next solver takes seconds, many where that may take minutes.
 FEW_RESTARTS, MANY_RESTARTS = 100, 1000
 DENSE = ("dense", dense)
@@ -48,20 +45,16 @@ BLOCKS = ("block-lanczos", block_lanczos)
 # there is only Lanczos with conjugate gradients (solve_operators).
 # fmt: off
 TABLE: dict[str, tuple[list, list, list]] = {
-    # Sparse and semidefinite, with eigenvalues crowding at 0. On 5000 points of a surface Lanczos fails after 0.5 s, and
-    # factors take 0.13 s.
-    "crowded":    ([DENSE], [INVERTED, DENSE],        [INVERTED, BLOCKS]),
-    # Sparse and semidefinite, with eigenvalues apart. In many dimensions factors fill up: at 5000 rows they take 3.5 s, and
-    # Lanczos takes 0.19 s.
+    # Sparse and semidefinite, with eigenvalues crowding at 0, as of 5000 points of a surface: Lanczos fails after 0.5 s.
+    "crowded":    ([DENSE], [INVERTED, DENSE],              [INVERTED, BLOCKS]),
+    # The same with eigenvalues apart. In many dimensions factors fill up: at 5000 rows 3.5 s, and 0.19 s by Lanczos.
     "apart":      ([DENSE], [LANCZOS_100, INVERTED, DENSE], [LANCZOS_100, INVERTED, BLOCKS]),
-    # Sparse, but factors cannot be used. Either A is not semidefinite, so that an inverse would find eigenvalues near 0 and
-    # not the smallest. Or the deflated vectors are not eigenvectors, so that the inverse on the remaining space is not that
-    # of A.
+    # Sparse, but an inverse would find eigenvalues near 0 and not the smallest, or deflated vectors are no eigenvectors.
     "indefinite": ([DENSE], [LANCZOS_100, DENSE],           [LANCZOS_1000, BLOCKS]),
     # Products in double precision: GLPCA of 10,000 x 256 takes 0.95 s by Lanczos and 1.2 s by blocks.
     "operator":   ([DENSE], [LANCZOS_100, DENSE],           [LANCZOS_1000, BLOCKS]),
-    # Products in single precision: blocks take 0.35 s on the same problem (_block.py).
-    "single":     ([DENSE], [BLOCKS],                 [BLOCKS]),
+    # Products in single precision: blocks take 0.35 s on the same problem.
+    "single":     ([DENSE], [BLOCKS],                       [BLOCKS]),
 }
 # fmt: on
 
@@ -103,7 +96,7 @@ def solve(
     bound: float | None = None,
     tol: float | None = None,
 ) -> Solution:
-    """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B, with ``Vᵀ (B + rho I) V = I``.
+    """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B, with ``Vᵀ (B + rho I) V = I``; all where k is None.
 
     More pairs than there are raise a :class:`RankError`: fewer are never returned silently.
 
@@ -113,24 +106,20 @@ def solve(
         Symmetric. The products of an operator of float32 are in single precision.
     B : None, or ndarray of shape (n, n) or (n,)
         None is the identity. An array of shape (n,) is a diagonal, and rows where it is 0 stay at 0.
-    k : int or None
-        How many eigenpairs to find; None finds all.
     ridge, shift, per : float
         With a ridge, ``(A - shift B) v = (lambda - shift) (B + rho I) v``: what B does not see goes to lambda = shift, not to
         0. rho is ``ridge`` times the trace of B over ``per``; None is the rank of B, so that the unit is its mean eigenvalue.
-    floor : float, default=0
+    floor : float
         Eigenvalues of B up to here count as 0.
-    deflate : ndarray of shape (n, m), default=None
+    deflate : ndarray of shape (n, m)
         Vectors d to keep out, ``dᵀ B v = 0``, where A is no ndarray.
-    semidefinite : bool, default=False
-        A promise that a sparse A has no negative eigenvalue, so that it may be factorised.
-    crowded : bool, default=False
-        Whether the smallest eigenvalues of a sparse A crowd at 0, as those of a surface do, which takes Lanczos long.
-    bound : float, default=None
+    semidefinite, crowded : bool
+        Whether a sparse A has no negative eigenvalue, so that it may be factorised, and whether the smallest crowd at 0, as
+        those of a surface do, which takes Lanczos long.
+    bound : float
         No lambda of an operator A is larger: the smallest are found as the largest of ``bound B - A``. None finds it first.
-    tol : float, default=None
-        The residuals that an iteration leaves, as a share of the largest eigenvalue. None is 1e-12, and 1e-5 where products
-        are in single precision.
+    tol : float
+        The residuals that an iteration leaves, as a share of the largest eigenvalue: None is 1e-12, and 1e-5 in float32.
     """
     shift = shift if ridge and B is not None else 0.0
     B = None if B is None or (B.ndim == 1 and not ridge and (B == 1).all()) else B
@@ -153,9 +142,8 @@ def solve(
     if isinstance(M, np.ndarray):
         found, name = decomposed(M, k), "dense"
     else:
-        found, name = _by_table(
-            M, np.empty((M.shape[0], 0)) if out is None else out, k, semidefinite, crowded, bound, tol
-        )
+        none = np.empty((M.shape[0], 0))
+        found, name = _by_table(M, none if out is None else out, k, semidefinite, crowded, bound, tol)
     following = inf if k == rank else None if found.following is None else found.following + shift
     vectors = found.vectors if T is None else T @ found.vectors
     return Solution(found.values + shift, vectors, rank, name, A, B, T, out, rho, shift, following)
@@ -177,18 +165,21 @@ def solve_operators(
         )
     M = B + rho * aslinearoperator(sparse.eye_array(A.shape[0]))
     jacobi = aslinearoperator(sparse.diags_array(1 / (diagonal + rho)))
-    inverse = LinearOperator(A.shape, matvec=lambda b: _conjugate_gradients(M, b, jacobi, tol / 100), dtype=np.float64)
+
+    def inverted(b: np.ndarray) -> np.ndarray:
+        x, failed = cg(M, b, rtol=tol / 100, atol=0.0, maxiter=10_000, M=jacobi)
+        if failed:
+            raise ValueError("the constraint is too ill-conditioned to be inverted; use a larger ridge")
+        return x
+
+    inverse = LinearOperator(A.shape, matvec=inverted, dtype=np.float64)
     try:
         values, vectors = seeded_eigsh(A - shift * B, k, M=M, Minv=inverse, which="SA", tol=tol)
     except LanczosError as error:
-        raise ValueError(
-            f"{error}; use a smaller n_components than {k}, a larger ridge, or a number as pca="
-        ) from error
+        raise ValueError(f"{error}; use fewer components than {k}, a larger ridge, or a number as pca=") from error
     seen = values < -tol * shift
     if not seen.all():
-        raise RankError(
-            f"n_components={k} is more than the {seen.sum()} directions that the graph tells from noise; use fewer"
-        )
+        raise RankError(f"n_components={k} is more than the {seen.sum()} directions that the graph tells from noise")
     order = np.argsort(values, kind="stable")
     return Solution(values[order] + shift, vectors[:, order], None, "lanczos", A, B, rho=rho, shift=shift)
 
@@ -223,9 +214,9 @@ def _by_table(
 
 
 def largest_value(A: Any) -> float:
-    """The largest eigenvalue of a symmetric matrix or operator.
+    """The largest eigenvalue of a symmetric matrix or operator, to 12 digits, and to 9 where eigenvalues crowd.
 
-    Where products are in single precision, it is right to 8 digits, and to 4 where eigenvalues crowd; otherwise to 12 and to 9.
+    Where products are in single precision, it is right to 8 and to 4.
     """
     A = A if isinstance(A, LinearOperator) else A.astype(np.float64, copy=False)
     n, dtype = A.shape[0], A.dtype
@@ -235,17 +226,9 @@ def largest_value(A: Any) -> float:
         return float(np.linalg.eigvalsh(whole(A))[-1])
     if dtype != np.float32:
         with suppress(LanczosError):
-            return float(
-                krylov(A.__matmul__, np.random.RandomState(0).standard_normal(n), none, 1, FEW_RESTARTS, tol)[0][0]
-            )
+            start = np.random.RandomState(0).standard_normal(n)
+            return float(krylov(A.__matmul__, start, none, 1, FEW_RESTARTS, tol)[0][0])
     return float(block_largest(A.__matmul__, none.astype(dtype), 1, tol)[0][0])
-
-
-def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: LinearOperator, rtol: float) -> np.ndarray:
-    x, failed = cg(M, b, rtol=rtol, atol=0.0, maxiter=10_000, M=preconditioner)
-    if failed:
-        raise ValueError("the constraint is too ill-conditioned to be inverted; use a larger ridge")
-    return x
 
 
 def fix_signs(components: np.ndarray) -> np.ndarray:
@@ -271,19 +254,12 @@ def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:
 def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: float | None = None) -> Any:
     """T with ``Tᵀ (B + rho I) T = I`` on the range of B. The null space is dropped first (thesis eq. 2.41 to 2.47).
 
-    B is a matrix, or the diagonal of one. T is sparse for a diagonal, and where there is a ridge and B is diagonal up to
-    rounding, as a constraint without weights is in principal coordinates.
+    B is a matrix, or the diagonal of one, for which T is sparse.
     """
     if B.ndim == 1:
         values, vectors = B[floor < B], sparse.eye_array(B.size, format="csc")[:, floor < B].tocsr()
     else:
-        values, n = np.diagonal(B), len(B)
-        largest = np.abs(values).max(initial=0.0)
-        if ridge and n > 1 and np.abs(B - np.diag(values)).max() <= n * np.finfo(np.float64).eps * largest:
-            order = np.argsort(values, kind="stable")
-            values, vectors = values[order], sparse.eye_array(n, format="csc")[:, order]
-        else:
-            values, vectors = np.linalg.eigh(B)
+        values, vectors = np.linalg.eigh(B)
         if values.size and values[0] < -max(1e-8 * np.abs(values).max(), floor):
             raise ValueError(
                 f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "
@@ -299,8 +275,8 @@ def trace_ratio(A: np.ndarray, B: np.ndarray, k: int | None, floor: float = 0.0)
     """The smallest ``tr(VᵀAV) / tr(VᵀBV)`` with VᵀV = I, and the eigenpairs of ``A - ratio B`` that attain it.
 
     The least ``tr(Vᵀ (A - rho B) V)`` is concave in rho, falls, and is 0 at the smallest ratio, which Newton's method finds from
-    above: the next rho is the ratio of the V that attains it. There is no local minimum to get stuck in (Ngo, Bellalij and
-    Saad, SIAM Review 54, 2012, https://doi.org/10.1137/120864799). Eigenvalues of B up to ``floor`` count as 0.
+    above, with no local minimum to get stuck in (https://doi.org/10.1137/120864799). Eigenvalues of B up to ``floor`` count
+    as 0.
     """
     longest = solve(-B, None, k)
     if -longest.values.min(initial=0.0) <= floor or not longest.values.min(initial=0.0) < 0:

@@ -16,13 +16,10 @@ from threadpoolctl import threadpool_limits
 from ._block import Apply, block_largest
 
 COLUMNS_AT_ONCE = 32  # to form its matrix, an operator is multiplied by this many columns at a time
-SHIFT_SHARE = (
-    1e-9  # this share of the mean of the diagonal is added, so that a matrix with a null space can be factorised
-)
+SHIFT_SHARE = 1e-9  # of the mean of the diagonal, which is added, so that a matrix with a null space can be factorised
 RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # the largest residuals of eigenvectors, by the precision of products
 ORTHONORMAL_ERROR = 1e-8
-# Where a Krylov space ends, ARPACK goes on from a random vector. Since SciPy 1.17 that vector comes from the operating
-# system, unless a seed is given. Before, it came from a sequence of the process that nothing can set back.
+# Where a Krylov space ends, ARPACK goes on from a random vector, which has a seed since SciPy 1.17.
 SEED = {"rng": 0} if "rng" in signature(eigsh).parameters else {}
 
 
@@ -84,8 +81,7 @@ def dense(problem: Standard, k: int) -> Pairs:
 
 
 def decomposed(M: np.ndarray, k: int) -> Pairs:
-    # NumPy finds all eigenvectors here. For a small matrix, or where many are wanted, this costs no more. And its BLAS
-    # threads are running already, while those of SciPy's own BLAS would be added and wait for each other.
+    # For a small matrix, or where many are wanted, all eigenvectors cost no more, and the threads of NumPy's BLAS run already.
     if M.shape[0] < 500 or 3 * k > M.shape[0]:
         values, vectors = np.linalg.eigh(M)
         return Pairs(values[:k], vectors[:, :k], float(values[k]) if k < len(values) else inf)
@@ -93,8 +89,7 @@ def decomposed(M: np.ndarray, k: int) -> Pairs:
 
 
 def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
-    # Each product is deflated afterwards. The result is symmetric where the matrix maps the deflated space into itself;
-    # elsewhere vectors must be deflated before the product as well.
+    # Each product is deflated. Where the matrix does not map the deflated space into itself, vectors must be before it, too.
     D: Any = problem.deflated
     flipped = problem.flipped
     apply = flipped if problem.invariant else lambda V: flipped(V - D @ (D.T @ V))
@@ -104,8 +99,7 @@ def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
 
 def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
     """Lanczos on the inverse of a sparse, semidefinite matrix, by its factors."""
-    M: Any = problem.M
-    D: Any = problem.deflated
+    M, D = problem.M, problem.deflated
     shift = float(SHIFT_SHARE * M.diagonal().mean())
     try:
         factor = factorised(M + shift * sparse.eye_array(M.shape[0]))
@@ -149,9 +143,8 @@ def largest(
     random, n = np.random.RandomState(0), len(deflated)
     values, vectors = krylov(apply, random.standard_normal(n), deflated, k, restarts, tol)
     for _ in range(k + 1):
-        # A Krylov space holds only one vector of a repeated eigenvalue. So the largest eigenvalue of what is left is looked
-        # for, and nothing was missed where it is no larger. This search has another start, which is not orthogonal to what
-        # was missed. A loose tolerance is enough, since the error of a Ritz value is its square.
+        # A Krylov space holds one vector of a repeated eigenvalue. So the largest of what is left is looked for, from another
+        # start, and nothing was missed where it is no larger. The error of a Ritz value is the square of the tolerance.
         start, found = random.standard_normal(n), np.hstack([deflated, vectors])
         if np.abs(found.T @ vectors - np.eye(found.shape[1], k, k - found.shape[1])).max() > ORTHONORMAL_ERROR:
             raise LanczosError(f"Lanczos found {k} vectors of {n} rows that are not orthogonal to each other")
@@ -199,8 +192,7 @@ def seeded_eigsh(
 def _refusing_to_go_on(A: Any) -> LinearOperator:
     """A as an operator that raises :class:`LanczosError` when its Krylov space has ended.
 
-    The next vector of a Krylov space is what the last product adds to it, so that their inner product is the length of the
-    new part. After the end ARPACK takes a random vector, which is orthogonal to the space and so to the last product.
+    ARPACK then takes a random vector, which is orthogonal to the space and so to the last product, as no next vector is.
     """
     last, n = np.empty(0), A.shape[0]
 
@@ -216,9 +208,5 @@ def _refusing_to_go_on(A: Any) -> LinearOperator:
 
 
 def single_blas_thread() -> threadpool_limits:
-    """One BLAS thread, for iterations with sparse matrices.
-
-    Their vectors are too short to be shared among threads, which would only wait for each other (20 times slower on a busy
-    machine).
-    """
+    """One BLAS thread, for iterations with sparse matrices, whose vectors are too short to be shared among threads."""
     return threadpool_limits(limits=1, user_api="blas")
