@@ -99,7 +99,8 @@ def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
 
 def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
     """Lanczos on the inverse of a sparse, semidefinite matrix, by its factors."""
-    M, D = problem.M, problem.deflated
+    M: Any = problem.M
+    D: Any = problem.deflated
     shift = float(SHIFT_SHARE * M.diagonal().mean())
     try:
         factor = factorised(M + shift * sparse.eye_array(M.shape[0]))
