@@ -15,7 +15,6 @@ import tempfile
 import warnings
 import zipfile
 from functools import cache
-from hashlib import sha256
 
 import numpy as np
 import oracles as o
@@ -24,7 +23,6 @@ import skops.io
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import lapwing
 from lapwing import LPP, KernelLPP
@@ -35,12 +33,6 @@ X, Y = o.blobs(30, 4)
 NUMBERS = itertools.count(2**60)  # of nodes, which skops takes from addresses
 
 
-def signed(archive):
-    """The archive with the checksum of all before it as its comment."""
-    archive = archive[:-2] + (64).to_bytes(2, "little")
-    return archive + sha256(archive).hexdigest().encode()
-
-
 def taken_apart(data):
     """The tree of a file, and its other entries."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -49,7 +41,7 @@ def taken_apart(data):
 
 
 def put_together(schema, entries, compression=zipfile.ZIP_STORED):
-    """A file with a true checksum, whatever it holds."""
+    """A file of any content whose checksums are true."""
     schema = schema if isinstance(schema, str) else json.dumps(schema)
     return archived([*entries.items(), ("schema.json", schema)], compression)
 
@@ -59,7 +51,7 @@ def archived(entries, compression=zipfile.ZIP_STORED):
     with zipfile.ZipFile(buffer, "w", compression) as archive, warnings.catch_warnings(action="ignore"):
         for name, content in entries:
             archive.writestr(name, content)
-    return signed(buffer.getvalue())
+    return buffer.getvalue()
 
 
 def file_of(model):
@@ -195,13 +187,6 @@ def deflated_zeros(count):
     return buffer.getvalue()
 
 
-def duplicated(name):
-    schema, entries = taken_apart(written())
-    again = {"schema.json": json.dumps(schema)} | entries
-    first = name if name in again else next(iter(entries))
-    return archived([*entries.items(), ("schema.json", json.dumps(schema)), (first, again[first])])
-
-
 def told_as(old, new):
     """One class given out for another."""
     schema, entries = taken_apart(written())
@@ -253,11 +238,6 @@ def calls(name):
     yield "object array", node("NdArrayNode", "numpy.ndarray", type="json", content=[function], shape=tuples(jsons(1)))
 
 
-def with_terms(graph):
-    vars(graph)["terms"] = 1
-    return graph
-
-
 def trees():
     return file_of(make_pipeline(LPP(2, graph=5), KNeighborsClassifier(3)).fit(X, Y))
 
@@ -300,31 +280,8 @@ BEFORE = {
         "of another object",
         lambda: with_ridge((lambda n: {**n, "content": [{**n, "content": []}]})(node("ListNode", "builtins.list"))),
     ),
-    "3,000 lists": ("inside one another", nested_text),
+    "3,000 lists": (None, nested_text),
     "300 lists": ("inside one another", lambda: with_ridge(nested_lists(300))),
-    "3,000 lists in JSON": ("inside one another", lambda: with_ridge({**jsons(1), "content": "[" * 3000 + "]" * 3000})),
-    "no JSON": (None, lambda: with_ridge({**jsons(1), "content": "{"})),
-    "10**12 numbers": (
-        "1000000000000",
-        lambda: with_ridge(arrays("a.npy"), {"a.npy": header((10**12,), data=bytes(64))}),
-    ),
-    "10**12 numbers of no size": (
-        "1000000000000",
-        lambda: with_ridge(arrays("a.npy"), {"a.npy": header((10**12,), "<U0")}),
-    ),
-    "fewer than none": ("-8", lambda: with_ridge(arrays("a.npy"), {"a.npy": header((-1, -8), data=bytes(64))})),
-    "more bytes": ("72 bytes", lambda: with_ridge(arrays("a.npy"), {"a.npy": header((8,), data=bytes(72))})),
-    "a header without end": (
-        None,
-        lambda: with_ridge(arrays("a.npy"), {"a.npy": b"\x93NUMPY\x02\x00\xff\xff\xff\xff{"}),
-    ),
-    "a pickle": (None, lambda: with_ridge(arrays("a.npy"), {"a.npy": pickle.dumps(os.system)})),
-    "an archive for an array": (None, lambda: with_ridge(arrays("a.npy"), {"a.npy": npz()})),
-    "objects": ("Python objects", lambda: with_ridge(arrays("a.npy"), {"a.npy": npy(np.array([os.system, None]))})),
-    "objects in records": (
-        "Python objects",
-        lambda: with_ridge(arrays("a.npy"), {"a.npy": header((1,), [("a", "|O")], bytes(8))}),
-    ),
     "a void of 10**12 bytes": (
         "numpy.void",
         lambda: with_ridge(arrays("a.npy", "numpy.void"), {"a.npy": npy(np.array(10**12))}),
@@ -338,10 +295,15 @@ BEFORE = {
         "of another object",
         lambda: with_ridge(tuples(arrays("a.npy"), arrays("a.npy")), {"a.npy": npy(X)}),
     ),
-    "a compressed entry": ("is compressed", lambda: put_together(*taken_apart(written()), zipfile.ZIP_DEFLATED)),
     "a bomb of a tree": (
-        "schema.json is compressed, and would take",
+        "its entries take 32 MiB, above the limit of 16 MiB",
         lambda: put_together(json.dumps(taken_apart(written())[0]) + " " * 2**25, {}, zipfile.ZIP_DEFLATED),
+    ),
+    "a bomb of an array": (
+        "above the limit of 16 MiB",
+        lambda: put_together(
+            *taken_apart(with_ridge(arrays("a.npy"), {"a.npy": npy(np.zeros(2**23))})), zipfile.ZIP_DEFLATED
+        ),
     ),
     "a zip bomb": (
         "MiB, above the limit",
@@ -350,17 +312,6 @@ BEFORE = {
             {"W.npz": deflated_zeros(2**23)},
         ),
     ),
-    "objects in a sparse matrix": ("Python objects", lambda: with_sparse(data=npy(np.array([os.system, None])))),
-    "10**12 numbers in a sparse matrix": ("1000000000000", lambda: with_sparse(data=header((10**12,)))),
-    "a damaged sparse matrix": (
-        None,
-        lambda: with_ridge(
-            node("SparseMatrixNode", "scipy.sparse._csr.csr_array", type="scipy", file="W.npz"),
-            {"W.npz": npz().replace(bytes(8), b"12345678", 1)},
-        ),
-    ),
-    "a tree twice": ("two entries", lambda: duplicated("schema.json")),
-    "an array twice": ("two entries", lambda: duplicated("")),
     "a generator": (
         "RandomGeneratorNode",
         lambda: with_ridge(
@@ -375,7 +326,7 @@ BEFORE = {
     ),
     "a search tree": (r"_kd_tree\.KDTree, .*trusted=\[EuclideanDistance64, KDTree\].*brute", trees),
     "a class of a later lapwing": (
-        r"lapwing\.Later, which is no class of lapwing [\d.]+ that a file may hold; lapwing 0\.1\.0 wrote it",
+        r"lapwing\.Later, which lapwing [\d.]+ does not have; lapwing 0\.1\.0 wrote the file",
         lambda: told_as('"__class__": "LPP"', '"__class__": "Later"'),
     ),
     "a file of ours as a class": (
@@ -396,15 +347,37 @@ BEFORE = {
         "something else",
         lambda: with_root(lambda schema: schema["content"].update(more=jsons(1))),
     ),
-    "no version": ("which versions", lambda: with_root(lambda schema: schema["content"].update(lapwing=jsons(1)))),
     "a list": (None, lambda: put_together(node("ListNode", "builtins.list", content=[], protocol=2), {})),
     "no object": (None, lambda: put_together("[]", {})),
     "no tree": (None, lambda: archived([("a.npy", npy(X))])),
-    "another skops file": ("checksum", lambda: skops.io.dumps(fitted())),
-    "an empty file": ("checksum", lambda: b""),
+    "another skops file": ("something else", lambda: skops.io.dumps(fitted())),
+    "an empty file": ("BadZipFile", lambda: b""),
     "control characters": (r"\\x1b\[2J", lambda: told_as('"__class__": "LPP"', '"__class__": "\\u001b[2J\\nLPP"')),
 }
 AFTER = {
+    "10**12 numbers": (None, lambda: with_ridge(arrays("a.npy"), {"a.npy": header((10**12,), data=bytes(64))})),
+    "fewer than none": (None, lambda: with_ridge(arrays("a.npy"), {"a.npy": header((-1, -8), data=bytes(64))})),
+    "a header without end": (
+        None,
+        lambda: with_ridge(arrays("a.npy"), {"a.npy": b"\x93NUMPY\x02\x00\xff\xff\xff\xff{"}),
+    ),
+    "a pickle": (None, lambda: with_ridge(arrays("a.npy"), {"a.npy": pickle.dumps(os.system)})),
+    "objects": ("allow_pickle", lambda: with_ridge(arrays("a.npy"), {"a.npy": npy(np.array([os.system, None]))})),
+    "objects in records": (
+        "allow_pickle",
+        lambda: with_ridge(arrays("a.npy"), {"a.npy": header((1,), [("a", "|O")], bytes(8))}),
+    ),
+    "objects in a sparse matrix": ("allow_pickle", lambda: with_sparse(data=npy(np.array([os.system, None])))),
+    "10**12 numbers in a sparse matrix": (None, lambda: with_sparse(data=header((10**12,)))),
+    "a damaged sparse matrix": (
+        None,
+        lambda: with_ridge(
+            node("SparseMatrixNode", "scipy.sparse._csr.csr_array", type="scipy", file="W.npz"),
+            {"W.npz": npz().replace(bytes(8), b"12345678", 1)},
+        ),
+    ),
+    "3,000 lists in JSON": (None, lambda: with_ridge({**jsons(1), "content": "[" * 3000 + "]" * 3000})),
+    "no JSON": (None, lambda: with_ridge({**jsons(1), "content": "{"})),
     "no estimator": ("no estimator", lambda: file_of(KNN())),
     "no model": ("no estimator", lambda: file_of(3)),
     "columns outside": (None, lambda: with_sparse(indices=np.array([0, 3]))),
@@ -421,38 +394,9 @@ AFTER = {
     },
     "a position that is none": (None, lambda: with_state(pos="x")),
     "few keys": (None, lambda: with_state(key=[1, 2])),
-    **{
-        f"hidden {name}": (f"{name} would hide", lambda name=name: with_attribute(name, 1))
-        for name in ("transform", "fit", "get_params", "set_output", "__class__", "__sklearn_tags__")
-    },
-    "a hidden method of a step": (
-        "predict would hide",
-        lambda: with_attribute("predict", np.exp, KMeans(2, n_init=1).fit(X)),
-    ),
-    "a hidden method of a graph": (
-        "graph.terms would hide",
-        lambda: with_attribute("graph", with_terms(KNN(5))),
-    ),
-    **{
-        f"{name} of another size": (
-            f"{name}, of shape .* contradicts n_features_in_=4",
-            lambda name=name: with_attribute(name, getattr(fitted(), name)[..., :3]),
-        )
-        for name in ("components_", "mean_")
-    },
-    "another number of features": ("contradicts n_features_in_=5", lambda: with_attribute("n_features_in_", 5)),
-    "features in words": ("contradicts n_features_in_='4'", lambda: with_attribute("n_features_in_", "4")),
-    "too few names": (
-        "feature_names_in_, of shape",
-        lambda: with_attribute("feature_names_in_", np.array(["a"], object)),
-    ),
     "centres of another size": (
         "cluster_centers_, of",
         lambda: with_attribute("cluster_centers_", np.ones((2, 3)), KMeans(2, n_init=1).fit(X)),
-    ),
-    "scales of another size": (
-        "scale_, of shape",
-        lambda: with_attribute("scale_", np.ones(9), StandardScaler().fit(X)),
     ),
     "no attributes": (None, lambda: with_root(lambda schema: schema["content"]["model"].update(content=jsons([1, 2])))),
 }
@@ -529,15 +473,20 @@ def forged(rng, data):
 
 
 def read(data, path):
-    """Type and words of the error that a file raises, and how many objects were built by then."""
+    """Type and words of the error that a file raises, or what was read, and how many objects were built by then."""
     with open(path, "wb") as file:
         file.write(data)
     built.clear()
     try:
-        lapwing.load(path)
+        model = lapwing.load(path)
     except Exception as error:
         return [type(error).__name__, str(error), len(built)]
-    return ["read", "", len(built)]
+    return ["read", said(model), len(built)]
+
+
+def said(model):
+    """Every bit that decides what a model does."""
+    return f"{model!r} {model.mean_.tobytes().hex()} {model.components_.tobytes().hex()}"
 
 
 built = []

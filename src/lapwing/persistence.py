@@ -1,10 +1,9 @@
 """Fitted models as files, and as layers of PyTorch.
 
-A model file is an archive of skops with ``{"lapwing": version, "scikit-learn": version, "model": ...}`` and a checksum. skops
-stores objects as a tree of JSON, with their arrays beside it, and builds what the tree names. So a file from a stranger is
-checked three times. Before anything is built, :class:`Tree` walks through the tree and the headers of the arrays are looked at,
-and skops compares every type with a list of exact classes (never a prefix: a function of ours could be called through
-FunctionTransformer). After that, :func:`_check_built` looks at what compiled code would trust.
+A model file is an archive of skops with ``{"lapwing": version, "scikit-learn": version, "model": ...}``: a tree of JSON, with
+arrays beside it. Before anything is built, :class:`Tree` walks through it, and skops compares every type with a list of exact
+classes (never a prefix: a function of ours could be called through FunctionTransformer). What was built is then checked for
+what compiled code would trust.
 """
 
 from __future__ import annotations
@@ -13,14 +12,12 @@ import io
 import json
 import os
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from hashlib import sha256
+from functools import cache
 from importlib.metadata import version
-from inspect import getattr_static, isclass, isfunction
-from math import prod
+from inspect import isclass, isfunction
+from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
@@ -28,9 +25,8 @@ import numpy as np
 import sklearn
 from scipy import sparse
 from sklearn import feature_selection, get_config
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_selector
-from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,33 +35,39 @@ from ._extras import require
 from ._files import replacing
 from ._validation import check_compressed
 from .device import to_numpy
-from .graphs import Graph, On
-from .methods import LPI, METHODS
+from .graphs import Graph
+from .methods import METHODS
 from .onnx import to_onnx
-from .reducers import KernelReducer, LinearReducer, Reducer
+from .reducers import LinearReducer
 from .solvers import Certificate
 
 __all__ = ["load", "save", "to_onnx", "to_torch", "versions"]
 
 OLDEST_PROTOCOL = 2  # of skops; older nodes are read by other classes
-DEEPEST = 200  # objects inside one another; skops recurses
-TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
+DEEPEST = 300  # parts of a tree inside one another, about three per object; skops recurses
+TIMES = 100  # A sparse matrix may take this many times its size in the file, or working_memory where that is more.
 LONGEST = 400  # the most characters that a message may quote
-DIGITS = 64  # of the checksum
 TREE = "schema.json"
 LARGEST_TREE = 2**24  # bytes of a tree that is compressed, which take 25 times as much when they are read
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 SCORES = ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression")
-LISTS = {"ListNode", "SetNode", "TupleNode"}
-DICTS = {"DefaultDictNode", "DictNode", "MaskedArrayNode"}
-REDUCED = {"LossNode", "TreeNode"}
-OF_ONE = {"ConstructorFromReduceNode", "DTypeNode", "ObjectNode", "RandomStateNode", *REDUCED}
-LEAVES = {"BytearrayNode", "BytesNode", "FunctionNode", "JsonNode", "SliceNode", "SparseMatrixNode", "TypeNode"}
 # Methods, partial functions, operators and generators of other kinds than RandomState have no place in a model.
-KINDS = LISTS | DICTS | OF_ONE | LEAVES | {"NdArrayNode"}
-# Arrays with one column per feature.
-LIBSVM = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR")  # compiled code follows the sizes of their arrays unchecked
-OF_FEATURES = ("X_fit_", "_fit_X", "cluster_centers_", "coef_", "components_", "feature_names_in_", "mean_", "scale_")
+KINDS = {
+    *(
+        "BytearrayNode",
+        "BytesNode",
+        "ConstructorFromReduceNode",
+        "DTypeNode",
+        "DefaultDictNode",
+        "DictNode",
+        "FunctionNode",
+    ),
+    *("JsonNode", "ListNode", "LossNode", "MaskedArrayNode", "NdArrayNode", "ObjectNode", "RandomStateNode", "SetNode"),
+    *("SliceNode", "SparseMatrixNode", "TreeNode", "TupleNode", "TypeNode"),
+}
+# Compiled code follows the sizes of arrays unchecked: those of these machines, and those with one column per feature.
+LIBSVM = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR")
+OF_FEATURES = ("_fit_X", "cluster_centers_")
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
@@ -85,35 +87,21 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_iris
     >>> import lapwing
-    >>> from lapwing import LPP
-    >>> from sklearn.datasets import load_digits
-    >>> X = load_digits().data
-    >>> model = LPP(10).fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "digits.lapwing")
-    ...     lapwing.save(model, path)
-    ...     same = lapwing.load(path)
-    >>> bool((same.transform(X) == model.transform(X)).all())
-    True
+    >>> model = lapwing.LPP(2, graph=7).fit(load_iris().data)
+    >>> with TemporaryDirectory() as folder:
+    ...     lapwing.save(model, f"{folder}/model.lapwing")
+    ...     lapwing.load(f"{folder}/model.lapwing")
+    LPP(graph=7)
     """
     skops = _skops()
     if not any(name.endswith("_") for name in getattr(estimator, "__dict__", ())):  # partial_fit leaves sums_ at least
         check_is_fitted(estimator)
     parts = list(_inside(estimator))
-    by_function = any(isinstance(value, On) and isfunction(value.what) for _, value, _ in parts)
-    is_foreign = any(
-        hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic) for _, value, _ in parts
-    )
-    if by_function or is_foreign:
-        originals, estimator = {id(value) for _, value, _ in parts}, to_numpy(estimator)
-        for _, part, _ in _inside(estimator) if by_function else ():
-            if isinstance(part, Reducer) and id(part) not in originals and hasattr(part, "graph_"):
-                given = (value for _, value, _ in _inside(part.graph))
-                if any(isinstance(graph, On) and isfunction(graph.what) for graph in given):
-                    part.graph = clone(part.graph_)  # on the columns that the function has chosen
-        parts = list(_inside(estimator))
+    if any(hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic) for _, value, _ in parts):
+        estimator = to_numpy(estimator)
     for place, value, held in parts:
         thing = value if isfunction(value) else type(value)
         is_checked = (isfunction(value) or held is not None) and name_of(thing) not in own()
@@ -122,15 +110,11 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
                 f"{place} is {value!r:.60}, and no other program finds {thing.__qualname__} in {thing.__module__}; define it at "
                 "the top of a module"
             )
-        if sparse.issparse(value) and value.format not in ("csr", "csc"):
-            raise ValueError(
-                f"{place} is a sparse {value.format} matrix, and a model file holds csr and csc: use W.tocsr()"
-            )
     try:
         content, root = packed(
             skops.dumps({"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": estimator})
         )
-        Tree().visit(root, "", 0)  # what could not be read is not written
+        Tree().visit(root)  # what could not be read is not written
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"{type(estimator).__name__} cannot be stored: {in_a_line(error)}") from error
     with replacing(path) as file:
@@ -154,62 +138,31 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
     estimator
         The fitted estimator.
 
-    Raises
-    ------
-    ValueError
-        Where the file is no model of lapwing, is damaged, or holds a class that is not trusted.
-
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from sklearn.datasets import load_iris
-    >>> import lapwing
-    >>> model = lapwing.LPP(2, graph=7).fit(load_iris().data)
-    >>> with TemporaryDirectory() as folder:
-    ...     lapwing.save(model, f"{folder}/model.lapwing")
-    ...     lapwing.load(f"{folder}/model.lapwing")
-    LPP(graph=7)
+    >>> model = lapwing.load("mine.lapwing", trusted=[MyEstimator])  # doctest: +SKIP
     """
-    skops = _skops()
-    trusted = trusted if isinstance(trusted, Iterable) and not isinstance(trusted, str) else [trusted]
-    names = [*own(), *map(name_of, trusted)]
-    content = _read(path)
+    skops, names = _skops(), [*own(), *map(name_of, trusted)]
+    content = Path(path).read_bytes()
     try:
         tree, releases = _looked_at(content)
-        compiled = [name for name in tree.places if name.rpartition(".")[2] in LIBSVM]
-        _check_trusted([*skops.get_untrusted_types(data=content), *compiled], names, tree.places, releases["lapwing"])
-        with warnings.catch_warnings(action="ignore", category=InconsistentVersionWarning):
-            model = skops.loads(content, trusted=names)["model"]
+        found = {*skops.get_untrusted_types(data=content), *(n for n in tree.places if n.rpartition(".")[2] in LIBSVM)}
+        _check_trusted(sorted(found.difference(names)), tree.places, releases["lapwing"])
+        model = skops.loads(content, trusted=names)["model"]
         _check_built(model)
     except Exception as error:  # whatever a file may do to NumPy, SciPy and skops
         raise ValueError(f"{os.fspath(path)!r} is no model that lapwing can read: {in_a_line(error)}") from error
-    written, here = releases["scikit-learn"], sklearn.__version__
-    others = sorted({name.rpartition(".")[2] for name in tree.places if name.startswith("sklearn.")})
-    if written.split(".")[:2] != here.split(".")[:2] and others:
-        warnings.warn(
-            f"{os.fspath(path)!r} was written with scikit-learn {written}, and this is {here}: {', '.join(others)} may give "
-            "other results or none; lapwing's own steps are the same",
-            stacklevel=2,
-        )
     return model
 
 
 def versions(path: str | os.PathLike[str]) -> dict[str, str]:
     """The releases of lapwing and scikit-learn that wrote a file which :func:`load` has read."""
-    return _looked_at(_read(path))[1]
+    return _looked_at(Path(path).read_bytes())[1]
 
 
 @cache
 def _skops() -> Any:
     return require("skops.io", "model")
-
-
-def _read(path: str | os.PathLike[str]) -> bytes:
-    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe could wait without end
-        what = "a folder" if os.path.isdir(path) else "no file on disk"
-        raise ValueError(f"{os.fspath(path)!r} is {what}, not a model file")
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def packed(archive: bytes) -> tuple[bytes, Any]:
@@ -219,21 +172,16 @@ def packed(archive: bytes) -> tuple[bytes, Any]:
         root = json.loads(given.read(TREE))
         tree = json.dumps(root, separators=(",", ":"))
         taken.writestr(TREE, tree, ZIP_DEFLATED if len(tree) <= LARGEST_TREE else ZIP_STORED)
-        for name in given.namelist():
-            if name != TREE:
-                taken.writestr(name, given.read(name))
-        taken.comment = bytes(DIGITS)
-    content = buffer.getvalue()[:-DIGITS]
-    return content + sha256(content).hexdigest().encode(), root  # the checksum finds damage; it is no signature
+        for name in set(given.namelist()) - {TREE}:
+            taken.writestr(name, given.read(name))
+    return buffer.getvalue(), root
 
 
 def in_a_line(error: Exception) -> str:
     """The message of an error in one line of plain characters. It may quote what the file holds."""
-    if isinstance(error, RecursionError):
-        return f"it has more than {DEEPEST} objects inside one another"
-    said = " ".join(f"it has no {error}".split() if isinstance(error, KeyError) else str(error).split())
+    said = " ".join((str(error) if isinstance(error, TypeError | ValueError) else repr(error)).split())
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said) or type(error).__name__
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said)
 
 
 def name_of(thing: Any) -> str:
@@ -265,129 +213,78 @@ class Tree:
     files: dict[str, tuple[int, str]] = field(default_factory=dict)  # the number and the kind of the node of each entry
     sizes: dict[int, int] = field(default_factory=dict)  # how many nodes there are in a node, by its number
 
-    def visit(self, node: Any, place: str, depth: int) -> int:
-        """Check a node and those in it, and count them.
+    def visit(self, part: Any, place: str = "", depth: int = 0) -> int:
+        """Check the nodes in a part of the tree, and count them.
 
-        skops writes an object anew wherever it occurs, and reads it once. A file that refers to an object by its number alone
-        could make a few nodes count as millions, so nodes of one number must have equally many nodes in them.
+        An object stands in full wherever it occurs, with one number, and is read once. If a number could stand for it, a few
+        nodes could count as millions; so nodes of one number must have equally many nodes in them.
         """
-        kind, number, name = node["__loader__"], node["__id__"], f"{node['__module__']}.{node['__class__']}"
         if depth > DEEPEST:
-            raise RecursionError
+            raise ValueError(f"it has more than {DEEPEST} parts inside one another")
+        is_node, size = isinstance(part, dict) and not part.keys().isdisjoint(("__id__", "__loader__")), 0
+        if isinstance(part, dict | list):
+            for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+                step = "" if is_node else f"[{key}]" if isinstance(part, list) else f".{key}"
+                size += self.visit(value, f"{place}{step}".lstrip("."), depth + 1)
+        return size + self._check(part, place, size + 1) if is_node else size
+
+    def _check(self, node: dict[str, Any], place: str, size: int) -> int:
+        kind, number, name = node["__loader__"], node["__id__"], f"{node['__module__']}.{node['__class__']}"
         if kind not in KINDS or own().get(name, kind) != kind or name == "numpy.void" or "." in node["__class__"]:
             raise ValueError(f"{place} is {name} as {kind!r}, which no model has")
-        self.places.setdefault(name, place)
-        if "file" in node:
-            stored = kind if node.get("type") != "json" else ""
-            if self.files.setdefault(node["file"], (number, stored)) != (number, stored):
-                raise ValueError(f"{place} is an array of another object")
-        if kind == "JsonNode":
-            json.loads(node["content"])
-        size = 1 + sum(self.visit(part, f"{place}{step}".lstrip("."), depth + 1) for step, part in _parts(node))
+        if kind == "SparseMatrixNode" and name not in own():
+            raise ValueError(f"{place} is {name}, and a model file holds csr and csc: use W.tocsr()")
         if type(number) is not int or number < 1 or self.sizes.setdefault(number, size) != size:
             raise ValueError(f"{place} has the number {number!r:.60} of another object")
-        return size
-
-
-def _parts(node: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The nodes in a node, each with its place there."""
-    kind, content, is_list = node["__loader__"], node.get("content", ()), node.get("type") == "json"
-    if kind in DICTS:
-        yield from ((f".{key}", part) for key, part in content.items())
-    elif kind in LISTS or is_list:
-        yield from ((f"[{i}]", part) for i, part in enumerate(content))
-    elif kind in OF_ONE and content:
-        yield "", content
-    if kind == "DictNode":
-        yield ".keys", node["key_types"]
-    if is_list:
-        yield ".shape", node["shape"]
-    if kind in REDUCED:
-        yield "", node["__reduce__"]["args"]
+        if "file" in node and self.files.setdefault(node["file"], (number, kind)) != (number, kind):
+            raise ValueError(f"{place} is an array of another object")
+        self.places.setdefault(name, place)
+        return 1
 
 
 def _looked_at(content: bytes) -> tuple[Tree, dict[str, str]]:
     """The tree of a file that can be built, and the versions that wrote it: its entries, tree and arrays have been looked at."""
-    if sha256(memoryview(content)[:-DIGITS]).hexdigest().encode() != content[-DIGITS:]:
-        raise ValueError("it is another kind of file, or damaged: it does not match its checksum")
-    archive = ZipFile(io.BytesIO(content))
-    entries = archive.infolist()
-    if len({entry.filename for entry in entries}) < len(entries):
-        raise ValueError("it has two entries of one name")
-    for entry in entries:
-        most = LARGEST_TREE if entry.filename == TREE else 0  # bytes that may be compressed
-        if entry.file_size > most and entry.file_size != entry.compress_size:
-            raise ValueError(f"{entry.filename} is compressed, and would take {entry.file_size:,} bytes")
-    if sum(entry.compress_size for entry in entries) > len(content):
-        raise ValueError("its entries overlap")
+    archive, tree = _opened(content, len(content) + LARGEST_TREE), Tree()
     root = json.loads(archive.read(TREE))
     protocol, parts = root["protocol"], root["content"]
     if type(protocol) is not int or protocol < OLDEST_PROTOCOL:
         raise ValueError(f"protocol {protocol!r} of skops is unknown")
     if root["__loader__"] != "DictNode" or parts.keys() != {"lapwing", "scikit-learn", "model"}:
         raise ValueError("it holds something else than a model and its versions")
-    tree = Tree()
-    tree.visit(root, "", 0)
-    room = max(TIMES * len(content), int(get_config()["working_memory"] * 2**20))
-    for name, (_, kind) in tree.files.items():
-        if kind == "NdArrayNode":
-            _check_npy(archive, name)
-        elif kind == "SparseMatrixNode":
-            _check_npz(archive.read(name), room)
-    releases = {name: json.loads(parts[name]["content"]) for name in ("lapwing", "scikit-learn")}
-    if not all(isinstance(release, str) for release in releases.values()):
-        raise ValueError("it does not say which versions wrote it")
-    return tree, releases
+    tree.visit(root)
+    for matrix in (archive.read(name) for name, (_, kind) in tree.files.items() if kind == "SparseMatrixNode"):
+        _opened(matrix, max(TIMES * len(matrix), int(get_config()["working_memory"] * 2**20)))
+    return tree, {name: str(json.loads(parts[name]["content"])) for name in ("lapwing", "scikit-learn")}
 
 
-def _check_npz(content: bytes, room: int) -> None:
-    """Check a sparse matrix, which is an archive of arrays that may be compressed."""
-    with ZipFile(io.BytesIO(content)) as archive:
-        size = sum(entry.file_size for entry in archive.infolist())
-        if size > room:
-            raise ValueError(
-                f"a sparse matrix of {size / 2**20:,.0f} MiB, above the limit of {room / 2**20:,.0f} MiB; where you trust the "
-                "file, raise it by sklearn.set_config(working_memory=...)"
-            )
-        if len(set(archive.namelist())) < len(archive.namelist()) or archive.testzip() is not None:
-            raise ValueError("a sparse matrix that is damaged")
-        for name in archive.namelist():
-            _check_npy(archive, name)
+def _opened(content: bytes, room: int) -> ZipFile:
+    """An archive whose entries take so many bytes at most, however they are compressed."""
+    archive = ZipFile(io.BytesIO(content))
+    size = sum(entry.file_size for entry in archive.infolist())
+    if size > room:
+        raise ValueError(
+            f"its entries take {size / 2**20:,.0f} MiB, above the limit of {room / 2**20:,.0f} MiB; if they are of a sparse "
+            "matrix, and you trust the file, raise it by sklearn.set_config(working_memory=...)"
+        )
+    return archive
 
 
-def _check_npy(archive: ZipFile, name: str) -> None:
-    """Raise unless an array is as large as its header says, and holds no Python objects."""
-    entry = archive.getinfo(name)
-    with archive.open(entry) as stream:
-        is_first = np.lib.format.read_magic(stream) == (1, 0)
-        read = np.lib.format.read_array_header_1_0 if is_first else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(stream)
-        count, rest = prod(map(int, shape)), entry.file_size - stream.tell()
-    if dtype.hasobject:
-        raise ValueError(f"{name} is an array of Python objects")
-    if count * dtype.itemsize != rest or min(shape, default=0) < 0 or (count and not dtype.itemsize):
-        raise ValueError(f"{name} is an array of shape {shape} and {dtype}, and has {rest:,} bytes")
-
-
-def _check_trusted(found: list[str], names: list[str], places: dict[str, str], there: str) -> None:
-    """Raise where a type that skops does not trust is not among the names."""
-    found = [name for name in found if name not in names]
+def _check_trusted(found: list[str], places: dict[str, str], there: str) -> None:
+    """Raise where types were found that nobody trusts."""
     if not found:
         return
     what = " and ".join(f"{places.get(name, 'model')} is {name}" for name in found[:2])
-    module, _, last = found[-1].rpartition(".")
-    package = module.partition(".")[0]
-    if package == "lapwing":
-        here = version("lapwing")
-        raise ValueError(f"{what}, which is no class of lapwing {here} that a file may hold; lapwing {there} wrote it")
-    if sys.stdlib_module_names.intersection(name.partition(".")[0] for name in found):
+    packages = {name.partition(".")[0] for name in found}
+    if "lapwing" in packages:
+        raise ValueError(f"{what}, which lapwing {version('lapwing')} does not have; lapwing {there} wrote the file")
+    if packages & sys.stdlib_module_names:
         raise ValueError(f"{what}, which no model has")
-    hint = "" if package in ("__main__", "numpy", "scipy", "sklearn") else f", or --import {module} on the command line"
+    module, _, last = found[-1].rpartition(".")
+    hint = "" if packages & {"numpy", "scipy", "sklearn"} else f", or --import {module} on the command line"
     hint = ', or fit with algorithm="brute"' if last in ("BallTree", "KDTree") else hint
-    trusted = ", ".join(name.rpartition(".")[2] for name in found)
-    raise ValueError(
-        f"{what}, which is not read from any file; where you trust who wrote it, lapwing.load(path, trusted=[{trusted}]){hint}"
-    )
+    names = ", ".join(name.rpartition(".")[2] for name in found)
+    why = "which is not read from any file; where you trust who wrote it"
+    raise ValueError(f"{what}, {why}, lapwing.load(path, trusted=[{names}]){hint}")
 
 
 def _inside(model: Any) -> Iterator[tuple[str, Any, dict[str, Any] | None]]:
@@ -411,33 +308,23 @@ def _inside(model: Any) -> Iterator[tuple[str, Any, dict[str, Any] | None]]:
 
 
 def _check_built(model: Any) -> None:
-    """Raise where a model holds what compiled code would follow out of bounds, or what hides a method."""
+    """Raise where a model holds what compiled code would follow out of bounds; forget its folder of pickles."""
     if not hasattr(model, "fit"):
         raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
     for place, value, held in _inside(model):
         if sparse.issparse(value):
-            check_compressed(value)  # other formats have no check_format
+            check_compressed(value)
         elif isinstance(value, np.random.RandomState):
             position = value.get_state(legacy=False)["state"]["pos"]
             if not 0 <= position <= 624:
                 raise ValueError(f"{place} is a RandomState at the position {position}, outside of 0 to 624")
         elif held is not None:
-            _check_attributes(place, value, held)
-
-
-def _check_attributes(place: str, value: Any, held: dict[str, Any]) -> None:
-    features = held.get("n_features_in_")
-    for name in held:
-        hidden = getattr_static(type(value), name, None)
-        if name.startswith("__") or (hasattr(hidden, "__get__") and not isinstance(hidden, cached_property)):
-            raise ValueError(f"{place}.{name} would hide what its class has under this name")
-    if "memory" in held and type(value).__module__.startswith("sklearn."):
-        value.memory = None  # a folder of pickles
-    for name in () if features is None else OF_FEATURES:
-        of_landmarks = name in ("components_", "mean_") and isinstance(value, KernelReducer)
-        shape = () if of_landmarks else getattr(held.get(name), "shape", ())
-        if shape and features not in (shape[-1], prod(shape) if name == "mean_" else shape[-1]):  # of images
-            raise ValueError(f"{place}.{name}, of shape {shape}, contradicts n_features_in_={features!r:.60}")
+            if "memory" in held and type(value).__module__.startswith("sklearn."):
+                value.memory = None
+            for name in OF_FEATURES:
+                shape, features = getattr(held.get(name), "shape", ()), held.get("n_features_in_")
+                if shape and shape[-1] != features:
+                    raise ValueError(f"{place}.{name}, of shape {shape}, contradicts n_features_in_={features!r:.60}")
 
 
 def to_torch(estimator: BaseEstimator) -> Any:
@@ -466,21 +353,15 @@ def to_torch(estimator: BaseEstimator) -> Any:
     torch.Size([150, 2])
     """
     torch = require("torch", "torch")
-    name = type(estimator).__name__
-    if not isinstance(estimator, LinearReducer):
+    if not isinstance(estimator, LinearReducer) or type(estimator).transform is not LinearReducer.transform:
+        name = type(estimator).__name__
         raise TypeError(
-            f"{name} is no linear method of lapwing, so to_torch has no matrix to write; LPP, OLPP, NPE and their kin have"
+            f"{name} is no linear method that takes rows as they are, as to_torch needs; LPP, OLPP, NPE are"
         )
-    if isinstance(estimator, LPI):
-        raise TypeError("LPI scales rows to unit length before it projects, which no linear layer does; use to_onnx")
-    if type(estimator).transform is not LinearReducer.transform:
-        raise TypeError(f"{name} has a transform of its own, which to_torch does not know")
     check_is_fitted(estimator)
     V = estimator.components_
     bias = -(V.astype(np.float64) @ estimator.mean_)
-    k, d = V.shape
-    layer = torch.nn.utils.skip_init(torch.nn.Linear, d, k, dtype=torch.from_numpy(V).dtype)
-    with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(V))
-        layer.bias.copy_(torch.from_numpy(bias))
+    weight = torch.from_numpy(V)
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, *V.T.shape, dtype=weight.dtype)
+    layer.load_state_dict({"weight": weight, "bias": torch.from_numpy(bias)})
     return layer

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import model_pipelines as p
 import numpy as np
 from drawn import tried
-from forging import DAMAGE, file_of, forged
+from forging import DAMAGE, file_of, forged, taken_apart
 from hypothesis import strategies as st
 from model_files import DEFAULT, SPECIAL, X, Y
 from sklearn.base import clone
@@ -58,12 +58,12 @@ def test_damaged_files(seed):
         for _ in range(CASES):
             data = written()[rng.randint(len(written()))]
             path.write_bytes(DAMAGE[rng.randint(len(DAMAGE))](rng, data))
-            assert path.read_bytes() == data or not is_read(path)
+            assert not is_read(path) or taken_apart(path.read_bytes()) == taken_apart(data)  # else dates and the like
 
 
 @tried(SEEDS, examples=40)
 def test_forged_files(seed):
-    """A file with a true checksum is refused or read; it calls nothing, and takes little memory."""
+    """A file whose checksums are true is refused or read; it calls nothing, and takes little memory."""
     files, rng = written(), np.random.RandomState(seed)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     happened.clear()

@@ -166,7 +166,7 @@ def test_neighbours_that_another_program_has_found():
     for graph in (KNN(5, search=KNeighborsTransformer()), On(PCA(4), KNN(5, search=KNeighborsTransformer()))):
         found = lapwing.verify(LPP(2, graph=graph).fit(X), X)
         assert found.holds
-        assert "searched by another program" in " ".join(found.unknown)
+        assert "another program searched" in " ".join(found.unknown)
     assert "another program" not in " ".join(lapwing.verify(LPP(2, graph=5).fit(X), X).unknown)
 
 
@@ -250,11 +250,6 @@ CHANGES = {
         lambda m: doubled(m.nystroem_, "normalization_"),
         "transform of the model gives other numbers",
     ),
-    "landmarks without a seed": (
-        KernelLPP(2, landmarks=30),
-        lambda m: m.nystroem_.components_.__setitem__(0, 3.0),
-        "nystroem_.components_ of the model is not",
-    ),
     "a mean that no direction sees": (
         LPP(2, pca=5),
         lambda m: setattr(m, "mean_", m.mean_ + np.linalg.svd(m.components_)[2][-1]),
@@ -264,7 +259,7 @@ CHANGES = {
     "landmarks": (
         KernelLPP(2, landmarks=30, random_state=0),
         lambda m: m.nystroem_.components_.__setitem__(0, 3.0),
-        "nystroem_.components_ of the model is not",
+        "transform of the model gives other numbers",
     ),
 }
 
@@ -333,8 +328,8 @@ def test_a_mode_that_was_changed():
     model, data = fitted("TSA")
     model.components_[1] = model.components_[1][:, ::-1].copy()
     found = lapwing.verify(model, data, Y)
-    assert any(why.startswith("mode 2: direction 1") for why in found.failures)
-    assert not any(why.startswith("mode 1") for why in found.failures)
+    assert any("components_[1]" in why for why in found.failures)
+    assert not any("components_[0]" in why for why in found.failures)
     model, data = fitted("TSA")
     model.mean_ = model.mean_ + 1
     assert "mean_ of the model is not" in " ".join(lapwing.verify(model, data, Y).failures)
@@ -358,9 +353,8 @@ def test_other_data_and_labels():
     assert "X_fit_ of the model has shape (120, 32)" in " ".join(
         lapwing.verify(LaplacianEigenmaps(2).fit(X), X[1:]).failures
     )
-    landmarks = KernelLPP(2, landmarks=119).fit(X)
-    with pytest.raises(ValueError, match="X has 119 rows, but the model has landmark 119; pass the same data"):
-        lapwing.verify(landmarks, X[1:])
+    with pytest.raises(ValueError, match="drawn without a seed, so no fit repeats them; use random_state=0 in the fit"):
+        lapwing.verify(KernelLPP(2, landmarks=30).fit(X), X)
     with pytest.raises(ValueError, match="requires y"):
         lapwing.verify(model, X)
     with pytest.raises(TypeError, match="StandardScaler is no estimator of lapwing"):
@@ -398,7 +392,7 @@ def test_graphs_that_are_given():
     model = LPP(2, graph=KNN(4), normalize=None).fit(X)
     assert lapwing.verify(model, X, graph=W).holds
     assert not lapwing.verify(model, X, graph=W + W @ W).holds
-    with pytest.raises(ValueError, match="has no graph; leave it out"):
+    with pytest.raises(ValueError, match="Invalid parameter 'graph' for estimator MMC"):
         lapwing.verify(lapwing.MMC(2).fit(X, Y), X, Y, graph=W)
 
 
@@ -412,7 +406,7 @@ def test_graphs_that_are_given():
         LPP(None),
         NPE(3, standardize=True, scaling="auto"),
         KernelLPP(3, graph="supervised", kernel="poly"),
-        KernelLPP(3, landmarks=40),
+        KernelLPP(3, landmarks=40, random_state=1),
         LaplacianEigenmaps(3, graph=KNN(5) + SameClass(), normalize="degree"),
         GLPCA(3, beta=0.0),
         GLPCA(3, beta=1.0),
@@ -425,8 +419,6 @@ def test_settings_of_all_kinds(model):
     data = X.reshape(120, 8, 4) if isinstance(model, TSA) else X
     found = lapwing.verify(model.fit(data, Y), data, Y)
     assert found.holds, found.failures
-    unseeded = "landmarks were drawn at random without a seed" in " ".join(found.unknown)
-    assert unseeded == (getattr(model, "landmarks", None) is not None)
 
 
 @pytest.mark.parametrize("limit", [4000, 10])
