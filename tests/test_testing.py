@@ -137,9 +137,15 @@ GRAPHS = [
 ON_A_GRID = [Grid(), On([0, 1], Grid(0.1, corners=True)) + SameClass()]  # of X itself, which then must be one
 
 
-@pytest.mark.parametrize("graph", GRAPHS + ON_A_GRID, ids=named)
+@pytest.mark.parametrize("graph", GRAPHS, ids=named)
 def test_our_graphs(graph):
     check_graph(graph)
+
+
+@pytest.mark.parametrize("graph", ON_A_GRID, ids=named)
+def test_graphs_on_a_grid(graph):
+    cells = np.indices((3,) * 5).reshape(5, -1).T[np.random.RandomState(0).permutation(243)[:40]]
+    check_graph(graph, cells * getattr(graph.get_params().get("graph", graph), "step", 0.1))
 
 
 def test_all_our_graphs_are_tried():
@@ -187,16 +193,6 @@ class Keeps(Own):
 class Stores(Own):
     def __init__(self, size=3):
         self.k = size
-
-
-class Prints(Own):
-    def __repr__(self):
-        return "KNN(5)"
-
-
-class PrintsNothing(Own):
-    def __repr__(self):
-        return "<my graph>"
 
 
 class Directed(Own):
@@ -269,13 +265,6 @@ class Chain(Own):
         return sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(sample.n, sample.n))
 
 
-class Stubborn(Own):
-    def __mul__(self, scale):
-        return self
-
-    __rmul__ = __mul__
-
-
 class Disagrees(Own):
     def terms(self, sample):
         return [Term(1.0, *laplacian(2 * edges(sample)))]
@@ -336,21 +325,18 @@ BROKEN_GRAPHS = {
     Converts: (testing._check_parameters, "stores each parameter under its own name"),
     Keeps: (testing._check_parameters, "other attributes than its parameters"),
     Stores: (testing._check_parameters, "stores each parameter under its own name.*size"),
-    Prints: (testing._check_printing, "makes another one"),
-    PrintsNothing: (testing._check_printing, "<my graph>: The graph prints as what evaluates.*invalid syntax"),
     Short: (testing._check_terms, "one row and column per sample; look at Short.adjacency"),
     Directed: (testing._check_terms, r"not symmetric; look at Directed.adjacency.*W.maximum\(W.T\)"),
     Infinite: (testing._check_terms, "NaN or infinity"),
     Negative: (testing._check_terms, "negative degrees.*A - B"),
     NotDiagonal: (testing._check_terms, "degrees is not diagonal"),
-    NoLaplacian: (testing._check_laplacian, "rows of L add up to 1; set is_laplacian = False"),
-    Indefinite: (testing._check_laplacian, "is an eigenvalue; set is_semidefinite = False"),
+    NoLaplacian: (testing._check_terms, "rows of L add up to 1; set is_laplacian = False"),
+    Indefinite: (testing._check_terms, "is an eigenvalue; set is_semidefinite = False"),
     WritesX: (testing._check_untouched, "X is changed"),
     WritesY: (testing._check_untouched, "y is changed"),
     Learns: (testing._check_untouched, "the graph is changed"),
-    Random: (testing._check_deterministic, "random_state"),
+    Random: (testing._check_untouched, "random_state"),
     Chain: (testing._check_permutation, "set indexes_rows = True"),
-    Stubborn: (testing._check_linear, r"Stubborn\(3\) is not 2 times its matrix"),
     Disagrees: (testing._check_weights, "Disagrees.weights_at, .adjacency and .terms"),
     LooksUp: (testing._check_weights, "the two differ"),
     NoSparse: (testing._check_sparse, "something went wrong"),
@@ -412,21 +398,6 @@ def test_a_kernel_matrix():
     check_map(KernelLPP(kernel="precomputed"), X @ X.T)
 
 
-class FitReturnsNothing(LPP):
-    def fit(self, X, y=None):
-        super().fit(X, y)
-
-
-class OtherFitTransform(LPP):
-    def fit_transform(self, X, y=None):
-        return 2 * self.fit(X, y).transform(X)
-
-
-class NotFinite(LPP):
-    def transform(self, X):
-        return np.inf * super().transform(X)
-
-
 class OtherConstraint(LPP):
     def problem(self, X, y=None):
         terms = KNN(5).build(X)
@@ -449,24 +420,6 @@ class NotOrthogonal(OLPP):
         super().fit(X, y)
         self.components_ = 2 * self.components_
         return self
-
-
-class ChangesX(LPP):
-    def transform(self, X):
-        X[0] = 0.0
-        return super().transform(X)
-
-
-class ChangesY(LPP):
-    def fit(self, X, y=None):
-        y[:] = 0
-        return super().fit(X, y)
-
-
-class ChangesParameters(LPP):
-    def fit(self, X, y=None):
-        self.graph = KNN(5)
-        return super().fit(X, y)
 
 
 class Remembers(LPP):
@@ -514,22 +467,16 @@ class NotSaved(LPP):
 
 
 BROKEN_MAPS = {
-    FitReturnsNothing: (testing._check_transform, "fit returns something else"),
-    OtherFitTransform: (testing._check_transform, "fit_transform gives others"),
-    NotFinite: (testing._check_transform, "no finite coordinates"),
     OtherConstraint: (testing._check_problem, "the constraint is off by .* look at OtherConstraint._problem"),
     OtherTerms: (testing._check_problem, r"is not diag\(eigenvalues_\)"),
     NoProblem: (testing._check_problem, "problem returns a list"),
     NotOrthogonal: (testing._check_problem, "the constraint is off by 3"),
-    ChangesX: (testing._check_arguments, "X is changed"),
-    ChangesY: (testing._check_arguments, "y is changed"),
-    ChangesParameters: (testing._check_arguments, "parameters are changed"),
     Remembers: (testing._check_refit, "forgetting what an earlier one stored"),
     Leaves: (testing._check_refit, "forgetting what an earlier one stored"),
     ValidatesTooEarly: (testing._check_failed_fit, "transform still works"),
     TakesNaN: (testing._check_failed_fit, "it is fitted; validate X"),
     FirstRowIsSpecial: (testing._check_row_order, "a row treated in its own way"),
-    NotSaved: (testing._check_saved, "a pickle does not"),
+    NotSaved: (testing._check_saved, "a model file holds the whole map.*Not so"),
 }
 
 
@@ -547,5 +494,5 @@ def test_every_check_of_maps_catches_something():
 
 def test_a_model_file_that_forgets_is_caught(monkeypatch):
     monkeypatch.setattr(testing, "load", lambda path, trusted: clone(LPP()).fit(*testing._data(None, None, 30, 6)))
-    with pytest.raises(AssertionError, match="a model file does not"):
+    with pytest.raises(AssertionError, match=r"a model file holds the whole map.*Not so"):
         check_map(LPP())

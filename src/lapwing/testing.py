@@ -5,7 +5,6 @@ Nothing is returned where all is well. An ``AssertionError`` says what was expec
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -19,7 +18,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from . import LPP, OLPP, graphs
+from . import LPP, OLPP
 from .data import Data, validated
 from .graphs import Graph
 from .neighbors import Request
@@ -42,8 +41,7 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
     graph : Graph
         The graph to check.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows without ties. None is 40 random rows of 5 features, which are whole steps for ``Grid``. Give your own rows where
-        the graph indexes rows or needs rows of a special kind.
+        Rows without ties. None is 40 random rows of 5 features; pass others where the graph needs rows of a special kind.
     y : array-like of shape (n_samples,), default=None
         Labels of three classes or more, all known. None is three classes, or numbers for graphs that only read y as numbers.
 
@@ -53,7 +51,6 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
     >>> from lapwing.testing import check_graph
     >>> check_graph(KNN(3) + SameClass())  # returns nothing where all is well
     """
-    X = _places(graph, 40, 5) if X is None else X
     X, labels = _data(X, y, 40, 5)
     numbers = y is None and _reads_targets_alone(graph)
     _run(GRAPH_CHECKS, graph, X, np.random.RandomState(2).rand(len(labels)) if numbers else labels)
@@ -95,8 +92,7 @@ def _run(checks: Sequence[Check], subject: Any, X: Any, y: np.ndarray) -> None:
             # Copies, so that what one check changes is not hidden from another.
             check(deepcopy(subject), deepcopy(X), deepcopy(y))
         except Exception as error:
-            name = type(subject).__name__ if check is _check_parameters else repr(subject)
-            raise AssertionError(f"{name}: {check.__doc__} Not so: {error}") from error
+            raise AssertionError(f"{type(subject).__name__}: {check.__doc__} Not so: {error}") from error
 
 
 def _expect(holds: Any, otherwise: str) -> None:
@@ -110,19 +106,6 @@ def _data(X: Any, y: Any, n: int, d: int) -> tuple[Any, np.ndarray]:
         rng = np.random.RandomState(0)
         X = rng.rand(n, d) + 0.3 * rng.rand(3, d)[np.arange(n) % 3]
     return X, np.arange(len(X)) % 3 if y is None else np.asarray(y)
-
-
-def _places(graph: Graph, n: int, d: int) -> np.ndarray | None:
-    """Rows that are cells of a grid, where the graph has a ``Grid`` on X itself; None where it has none."""
-    open_: list[Any] = [graph]
-    while open_:
-        part = open_.pop()
-        if isinstance(part, graphs.Grid):
-            cells = np.indices((3,) * d).reshape(d, -1).T
-            return part.step * cells[np.random.RandomState(0).permutation(len(cells))[:n]]
-        if isinstance(part, Graph) and not hasattr(getattr(part, "what", None), "transform"):
-            open_ += vars(part).values()
-    return None
 
 
 def _reads_targets_alone(graph: Graph) -> bool:
@@ -168,16 +151,6 @@ def _check_parameters(graph: Graph, X: Any, y: np.ndarray) -> None:
     _expect(_equal(copy.set_params(**graph.get_params()), graph), "set_params(**get_params()) makes another graph")
 
 
-def _check_printing(graph: Graph, X: Any, y: np.ndarray) -> None:
-    """The graph prints as what evaluates to an equal graph."""
-    parts = [graph, *graph.get_params().values()]
-    written = (Graph, str, int, float, np.number, type(None))  # neither arrays nor functions
-    if all(isinstance(part, written) for part in parts):
-        names = {type(part).__name__: type(part) for part in parts if isinstance(part, Graph)}
-        again = eval(repr(graph), {**vars(graphs), **names})
-        _expect(_equal(again, graph), "it makes another one; leave Graph.__repr__ as it is")
-
-
 def _check_terms(graph: Graph, X: Any, y: np.ndarray) -> None:
     """Each term has a symmetric Laplacian and degrees of 0 or more."""
     where = f"look at {type(graph).__name__}.adjacency or .terms"
@@ -188,35 +161,24 @@ def _check_terms(graph: Graph, X: Any, y: np.ndarray) -> None:
         _expect(_close(L, L.T, 1e-12), f"the Laplacian is not symmetric; {where}: W.maximum(W.T), or (W + W.T) / 2")
         _expect(_close(D, np.diag(np.diag(D))), f"the matrix of degrees is not diagonal; {where}")
         _expect(np.diag(D).min() >= 0, f"there are negative degrees; {where}, and subtract what repels: A - B")
-
-
-def _check_laplacian(graph: Graph, X: Any, y: np.ndarray) -> None:
-    """Constants cost nothing and no eigenvalue is negative, where is_laplacian and is_semidefinite say so."""
     L = _matrix(graph, X, y)
     size, most, least = np.abs(L).sum(axis=1).max(), np.abs(L.sum(axis=1)).max(), np.linalg.eigvalsh(L)[0]
-    _expect(
-        most <= TOLERANCE * size or not graph.is_laplacian, f"rows of L add up to {most:.3g}; set is_laplacian = False"
-    )
-    _expect(
-        least >= -TOLERANCE * size or not graph.is_semidefinite,
-        f"{least:.3g} is an eigenvalue; set is_semidefinite = False",
-    )
+    is_sum = most <= TOLERANCE * size or not graph.is_laplacian
+    _expect(is_sum, f"rows of L add up to {most:.3g}; set is_laplacian = False")
+    is_semidefinite = least >= -TOLERANCE * size or not graph.is_semidefinite
+    _expect(is_semidefinite, f"{least:.3g} is an eigenvalue; set is_semidefinite = False")
 
 
 def _check_untouched(graph: Graph, X: Any, y: np.ndarray) -> None:
-    """Building it changes neither X, nor y, nor the graph."""
+    """Building it changes neither X, nor y, nor the graph, and a copy gives the same."""
     rows, labels, before = deepcopy(X), deepcopy(y), deepcopy(vars(graph))
-    graph.build(rows, labels)
+    built = _matrix(graph, rows, labels)
     where = f"look at {type(graph).__name__}.adjacency or .terms, and copy what they change"
     _expect(_equal(rows, X), f"X is changed; {where}")
     _expect(_equal(labels, y), f"y is changed; {where}")
     _expect(_equal(vars(graph), before), f"the graph is changed, which holds parameters only; {where}")
-
-
-def _check_deterministic(graph: Graph, X: Any, y: np.ndarray) -> None:
-    """The same rows give the same graph, again and from a copy."""
-    same = _close(_matrix(graph, X, y), _matrix(clone(graph), X, y), 1e-12)
-    _expect(same, "they do not; draw random numbers from a fixed seed, a parameter random_state")
+    same = _close(built, _matrix(clone(graph), X, y), 1e-12)
+    _expect(same, "a copy gives another; draw random numbers from a fixed seed, a parameter random_state")
 
 
 def _check_permutation(graph: Graph, X: Any, y: np.ndarray) -> None:
@@ -230,14 +192,6 @@ def _check_permutation(graph: Graph, X: Any, y: np.ndarray) -> None:
     moved = rows.iloc[order] if hasattr(X, "iloc") else rows[order][:, order] if by_pairs else rows[order]
     same = _close(_matrix(graph, moved, y[order]), _matrix(graph, X, y)[np.ix_(order, order)])
     _expect(same, "they have others; where it knows rows by their place, set indexes_rows = True")
-
-
-def _check_linear(graph: Graph, X: Any, y: np.ndarray) -> None:
-    """Its sums and multiples are those of its matrix."""
-    L = _matrix(graph, X, y)
-    for made, factor in ((2 * graph, 2), (graph + graph, 2), (3 * graph - graph / 2, 2.5)):
-        same = _close(_matrix(made, X, y), factor * L)
-        _expect(same, f"{made!r} is not {factor} times its matrix; leave the operators and signed() as they are")
 
 
 def _check_weights(graph: Graph, X: Any, y: np.ndarray) -> None:
@@ -306,27 +260,14 @@ def _check_fit(graph: Graph, X: Any, y: np.ndarray) -> None:
 
 GRAPH_CHECKS: tuple[Check, ...] = (
     _check_parameters,
-    _check_printing,
     _check_terms,
-    _check_laplacian,
     _check_untouched,
-    _check_deterministic,
     _check_permutation,
-    _check_linear,
     _check_weights,
     _check_sparse,
     _check_labels,
     _check_fit,
 )
-
-
-def _check_transform(estimator: Any, X: Any, y: np.ndarray) -> None:
-    """Fit returns self, and fit_transform(X, y) is fit(X, y).transform(X), finite."""
-    model = clone(estimator)
-    _expect(model.fit(X, y) is model, "fit returns something else")
-    Z = model.transform(X)
-    _expect(len(Z) == len(y) and np.isfinite(Z).all(), "transform gives no finite coordinates of each row")
-    _expect(_close(Z, clone(estimator).fit_transform(X, y), 1e-6), "fit_transform gives others; write fit alone")
 
 
 def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
@@ -358,17 +299,6 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
         A = Z.T @ (A @ Z)
         off = np.abs(A - np.diag(model.eigenvalues_)).max() / max(np.abs(A).max(), 1e-8 * uncancelled)
         _expect(off <= 1e-5, f"ZᵀAZ of Z = transform(X) is not diag(eigenvalues_), by {off:.3g} of it; {where}")
-
-
-def _check_arguments(estimator: Any, X: Any, y: np.ndarray) -> None:
-    """Fit and transform change neither X, nor y, nor the parameters."""
-    model, rows, labels = clone(estimator), deepcopy(X), deepcopy(y)
-    model.fit(rows, labels)
-    model.transform(rows)
-    _expect(_equal(rows, X), "X is changed; copy it first")
-    _expect(_equal(labels, y), "y is changed; copy it first")
-    same = _equal(model.get_params(deep=False), estimator.get_params(deep=False))
-    _expect(same, "parameters are changed; store what fit resolves under names that end in _")
 
 
 def _check_refit(estimator: Any, X: Any, y: np.ndarray) -> None:
@@ -406,26 +336,21 @@ def _check_row_order(estimator: Any, X: Any, y: np.ndarray) -> None:
 
 
 def _check_saved(estimator: Any, X: Any, y: np.ndarray) -> None:
-    """A pickle and, where save takes it, a model file hold the whole map."""
+    """Where save takes it, a model file holds the whole map."""
     model = clone(estimator).fit(X, y)
-    Z, where = model.transform(X), "what transform reads must be in attributes that end in _"
-    _expect(_close(pickle.loads(pickle.dumps(model)).transform(X), Z), f"a pickle does not; {where}")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.lapwing"
         try:
-            save(model, path)
+            save(model, Path(folder) / "model.lapwing")
         except (ImportError, TypeError, ValueError):
             return  # save itself says what it does not take
-        parts = [
-            part for one in (model, getattr(model, "graph_", None)) if one for part in (one, *one.get_params().values())
-        ]
+        parts = [model, *model.get_params().values(), *getattr(model, "graph_", model).get_params().values()]
         trusted = [type(part) for part in parts if isinstance(part, BaseEstimator | Graph)]
-        _expect(_close(load(path, trusted).transform(X), Z), f"a model file does not; {where}")
+        read = load(Path(folder) / "model.lapwing", [*trusted, type(getattr(model, "graph_", model))])
+    same = _close(read.transform(X), model.transform(X))
+    _expect(same, "it does not; what transform reads must be in attributes that end in _")
 
 
 MAP_CHECKS: tuple[Check, ...] = (
-    _check_arguments,
-    _check_transform,
     _check_refit,
     _check_failed_fit,
     _check_row_order,

@@ -40,6 +40,14 @@ class Verification:
         Sentences on what does not hold, and on what could not be checked or was taken from the model.
     method : str
         The name of the estimator that was checked, which may be a step of a pipeline.
+
+    Examples
+    --------
+    >>> import lapwing
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> lapwing.verify(lapwing.LPP(2).fit(X), X).failures
+    ()
     """
 
     certificate: Any
