@@ -5,7 +5,8 @@
 
 Rows are made on the workers and kept there. The bytes that the method should need are compared with those that dask logs. The
 result of a block is 2 d² sums in the first pass, and k distances and indices per query in the second. Queries are sent to
-each worker once, and neighbours are read once. Now and then dask also moves a block to a worker that has nothing to do.
+each worker once, which dask does not count, and neighbours are read once. Now and then dask also moves a block to a worker
+that has nothing to do.
 Seconds mean something up to as many workers as there are cores. Bytes and messages always do. The last line is JSON.
 """
 
@@ -18,7 +19,6 @@ import time
 from itertools import chain
 from typing import Any
 
-import cloudpickle
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster, wait
@@ -28,8 +28,8 @@ from lapwing.blocks import _dask
 from lapwing.graphs import KNN
 
 CLUSTERS, N_COMPONENTS = 50, 16
-RESULTS = ("result_of_block", "joined_results")
-PASSES = ("head", "moments", "search", "take")  # in the order in which a fit makes them
+RESULTS = ("_result", "joined", "loads")
+PASSES = ("moments", "search", "take")  # in the order in which a fit makes them
 
 
 def made(width: int, block_info: Any = None) -> np.ndarray:
@@ -61,42 +61,32 @@ def sizes(transfers: list[dict], kind: str | tuple[str, ...] = "") -> list[int]:
 
 
 class Watch:
-    """Stands in for the two functions that every pass goes through, and notes what they are given and how long it takes."""
+    """Stands in for the function that every pass goes through, and notes what it moves and how long it takes."""
 
     def __init__(self, client: Client):
-        self.client, self.passes = client, {}
-        self._own = _dask._sent, _dask._computed
+        self.client, self.passes, self._own = client, {}, _dask.computed
 
     def __enter__(self) -> Watch:
-        _dask._sent, _dask._computed = self.sent, self.computed
+        _dask.computed = self.computed
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _dask._sent, _dask._computed = self._own
+        _dask.computed = self._own
 
-    def sent(self, thing: Any) -> Any:
-        self.shared = len(cloudpickle.dumps(thing))
-        self.rows = thing.size if isinstance(thing, np.ndarray) else 0
-        return self._own[0](thing)
-
-    def computed(self, *args: Any) -> list:
-        tasks, start = logs(self.client)[2], time.perf_counter()
-        result = self._own[1](*args)
+    def computed(self, tasks: list, doing: str) -> list:
+        before, start = logs(self.client)[2], time.perf_counter()
+        result = self._own(tasks, doing)
         seconds = time.perf_counter() - start
         sent, received, after = logs(self.client)
-        copies = len(sizes(received, "loads"))  # dask does not know the size of these
-        parts = sizes(sent, "result_of_block") or sizes(sent, "joined_results")
+        parts = sizes(sent, "_result") or sizes(sent, "joined")
         self.passes[PASSES[len(self.passes)]] = {
             "seconds": round(seconds, 3),
-            "tasks": after - tasks,
+            "tasks": after - before,
             "messages": len(sent),
             "part": int(np.mean(parts)) if parts else 0,
-            "shared": self.shared,
-            "copies": copies,
-            "between": sum(sizes(received, RESULTS)) + copies * self.shared,
-            "blocks": sum(sizes(received)) - sum(sizes(received, (*RESULTS, "loads"))),
+            "between": sum(sizes(received, RESULTS)),
+            "blocks": sum(sizes(received)) - sum(sizes(received, RESULTS)),
             "client": sum(sizes(sent)) - sum(sizes(received)),
-            "rows": self.rows,
         }
         return result
 
@@ -138,20 +128,14 @@ def joins(blocks: int) -> int:
 def compared(args: argparse.Namespace, found: dict[str, Any]) -> list[tuple[str, float, float]]:
     """What the method should move, and what was moved."""
     d, q, k, size = args.features, args.queries, args.neighbors, np.dtype(np.float32).itemsize
-    moments, search, take = (found["passes"][name] for name in PASSES[1:])
+    moments, search, take = (found["passes"][name] for name in PASSES)
     sums, nearest = 2 * d * d * 8 + q * d * size / args.blocks, q * k * 24
     return [
         ("moments, result of a block (of all, with 1 worker)", sums, moments["part"]),
-        ("search, queries to a worker", q * d * size, search["shared"]),
-        ("search, copies of the queries", found["workers"] - 1, search["copies"]),
         ("search, result of a block", nearest, search["part"]),
         ("moments, between workers (at most)", joins(args.blocks) * sums + q * d * size, moments["between"]),
-        (
-            "search, between workers (at most)",
-            joins(args.blocks) * nearest + (found["workers"] - 1) * q * d * size,
-            search["between"],
-        ),
-        ("take, to the client", take["rows"] * d * size, take["client"]),
+        ("search, between workers (at most)", joins(args.blocks) * nearest, search["between"]),
+        ("take, to the client (at most)", q * k * d * size, take["client"]),
     ]
 
 

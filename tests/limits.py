@@ -7,7 +7,7 @@ __all__ = ["BLOCK_BYTES"]  # bytes of a block of rows that is computed with at a
 
 def block_bytes(monkeypatch, size):
     """Blocks of rows that are computed with at a time have so many bytes."""
-    for module in ("_arrays", "data", "summary"):
+    for module in ("_arrays", "data"):
         monkeypatch.setattr(f"lapwing.{module}.BLOCK_BYTES", size)
 
 

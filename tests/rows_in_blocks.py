@@ -17,7 +17,6 @@ from lapwing import (
     DNE,
     LPCA,
     LPDP,
-    LPI,
     LPP,
     MFA,
     MMC,
@@ -27,7 +26,6 @@ from lapwing import (
     FisherScore,
     LaplacianScore,
 )
-from lapwing.blocks import as_blocks
 from lapwing.graphs import (
     KNN,
     CodingLength,
@@ -65,11 +63,6 @@ def memmap(array, folder, mode="r", name="X"):
     path = folder / f"{name}.bin"
     array.tofile(path)
     return np.memmap(path, array.dtype, mode, shape=array.shape)
-
-
-def sparse_memmap(X, folder, mode="r"):
-    parts = [memmap(getattr(X, name), folder, mode, name) for name in ("data", "indices", "indptr")]
-    return sparse.csr_array(tuple(parts), shape=X.shape)
 
 
 def table(X, **others):
@@ -179,29 +172,6 @@ def hard(name):
         "many columns": lambda: np.column_stack([X, rng.randn(N, 20)]) + 1e5,
         "sorted by class": lambda: X[np.argsort(y)] + 100 * np.sort(y)[:, None],
     }[name](), np.sort(y) if name == "sorted by class" else y
-
-
-def documents(n=600, d=40):
-    X = sparse.random(n, d, 0.15, format="csr", random_state=0, dtype=np.float64)
-    return sparse.csr_array(X + sparse.coo_array((np.ones(n), (np.arange(n), np.arange(n) % d)), shape=(n, d)))
-
-
-SPARSE = {
-    "LPP": LPP(3, graph=NEAR, pca=None),
-    "ridge": LPP(3, graph=NEAR, pca=None, ridge=0.2),
-    "plain mean": LPP(3, graph=NEAR, pca=None, center="mean"),
-    "manhattan": LPP(3, graph=KNN(4, metric="manhattan", queries=60), pca=None),
-    "LPI": LPI(3, graph=KNN(4, metric="cosine", weights="dot", queries=60)),
-    "Reconstruction": LPP(3, graph=Reconstruction(4, queries=60), pca=None),
-    "LaplacianScore": LaplacianScore(5, graph=NEAR),
-}
-
-
-def sparse_blocks(X, folder):
-    with memory(X):
-        blocks = as_blocks(sparse_memmap(X, folder))
-    assert blocks.is_sparse
-    return blocks
 
 
 def X_named(X):  # noqa: N802

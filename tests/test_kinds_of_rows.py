@@ -78,7 +78,6 @@ class InParts(Blocks):
 
     def __init__(self, X):
         self._X, self.shape, self.dtype = X, X.shape, X.dtype
-        self.is_sparse = sparse.issparse(X)
 
     def _read(self):
         return (self._X[start : start + 7] for start in range(0, self.shape[0], 7))
@@ -92,19 +91,17 @@ def in_blocks(X, y):
     return BlockData(InParts(X), y, requests=ALL_ROWS).with_neighbors(ALL_ROWS)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_blocks_are_held_where_all_rows_are_asked_for(kind, monkeypatch):
+def test_blocks_are_held_where_all_rows_are_asked_for(monkeypatch):
     monkeypatch.delitem(SHAPES, "wide")  # a summary has the products of columns alone
-    check_data(lambda X, y: in_blocks(kind(X), y))
+    check_data(in_blocks)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_rows_that_are_not_held_are_summed_up(kind):
+def test_rows_that_are_not_held_are_summed_up():
     """Sums over all samples, and the neighbours of a few, are those of rows in memory."""
     rng = np.random.RandomState(0)
     X, y = rng.standard_normal((60, 5)) * np.arange(1, 6) + 1e4, rng.randint(-1, 3, 60)
     request, scale, data = Request(3, queries=6), 1.0 + np.arange(5), Data(X, y)
-    rows = BlockData(InParts(kind(X)), y, requests=[request])
+    rows = BlockData(InParts(X), y, requests=[request], by_class=True)
     np.testing.assert_allclose(rows.deviations(), data.deviations(), rtol=1e-9)
     np.testing.assert_array_equal(rows.class_sizes, data.class_sizes)
     found, data = rows.divided(scale).with_neighbors([request]), data.divided(scale)

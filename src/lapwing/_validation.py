@@ -13,16 +13,11 @@ from sklearn import get_config
 
 # What holds no rows, by the package and the name of its class, and what to pass in its place.
 NO_ROWS = {
-    (
-        "pyarrow",
-        "ParquetFile",
-    ): "X.read().to_pandas(), or, where rows are read in blocks, pyarrow.dataset.dataset(path)",
+    ("pyarrow", "ParquetFile"): "X.read().to_pandas(), or pyarrow.dataset.dataset(path), which is read in blocks",
+    ("pyarrow", "Scanner"): "the data set that it reads, or lapwing.blocks.as_blocks(dataset, columns=[...])",
     ("polars", "LazyFrame"): "X.collect()",
     ("zarr", "Group"): "an array of two dimensions that it holds",
-    (
-        "dask",
-        "DataFrame",
-    ): "a dask array, for example X.to_dask_array(lengths=True), or X.compute() if there is room for it",
+    ("dask", "DataFrame"): "a dask array, such as X.to_dask_array(lengths=True), or X.compute() if there is room",
 }
 
 
@@ -75,9 +70,8 @@ def caller_stacklevel() -> int:
 def check_compressed(X: Any) -> None:
     """Raise unless every entry of a sparse array in compressed format lies inside it, which compiled code does not check."""
     X.check_format(full_check=True)
-    if (
-        X.indptr[1:] < X.indptr[:-1]
-    ).any():  # SciPy takes differences of pointers, which may overflow, or does not look
+    # SciPy takes differences of pointers, which may overflow, or does not look.
+    if (X.indptr[1:] < X.indptr[:-1]).any():
         raise ValueError("indptr must be a non-decreasing sequence")
     if X.dtype == np.float16:
         raise ValueError("a sparse array of float16, which SciPy cannot compute with; use float32")

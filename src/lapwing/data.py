@@ -61,8 +61,8 @@ def validated(
     arrays = [X] if fitting else [X, *vars(estimator).values()]
     foreign = any(hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray | np.generic) for a in arrays)
     kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
-    if isinstance(X, np.memmap) or sparse.issparse(X):
-        kind = "blocks" if memory_map(getattr(X, "data", None) if sparse.issparse(X) else X) else kind
+    if isinstance(X, np.memmap) and memory_map(X):
+        kind = "blocks"
     if kind == "blocks" and not in_blocks:
         check_in_memory(X, _needing_memory(estimator, fitting, least))
     elif kind:
@@ -228,9 +228,7 @@ class Data:
         self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
         most = BLOCK_BYTES // (8 * max(1, self.d))
         step = max(1, most // 4, min(most, LONG_ROWS))
-        self._slices = [
-            slice(start, start + step) for start in range(0, self.n, step)
-        ]  # of rows, read one after the other
+        self.slices = [slice(start, start + step) for start in range(0, self.n, step)]  # of rows, for sums of products
         self._wide_step = max(1, 2 * BLOCK_BYTES // (8 * max(1, self.n)))  # columns of all rows that are read at a time
         self._mean: np.ndarray | None = None
         self._deviations: np.ndarray | None = None
@@ -258,7 +256,7 @@ class Data:
             return self._mean
         w = self.weights if degrees is None else degrees if self.weights is None else degrees * self.weights
         each, pilot = None if w is None else self.own(w), self._rows[0] - self.own(np.zeros(self.d))
-        parts = ((rows, self._part(rows, ALL, pilot)) for rows in self._slices)
+        parts = ((rows, self._part(rows, ALL, pilot)) for rows in self.slices)
         # ``sum`` starts no BLAS threads. These would go on spinning, and slow down a search that follows.
         total: Any = sum(part.sum(0) if each is None else each[rows] @ part for rows, part in parts)
         mean = self.host(pilot + total / (self.n if w is None else w.sum()))
@@ -271,7 +269,7 @@ class Data:
         if self._deviations is None:
             mean, w = self.mean(), self.weights
             shift, squares, filled = self.own(mean), 0.0, 0.0
-            for rows in self._slices:
+            for rows in self.slices:
                 part, there = self._part(rows, ALL, shift) ** 2, self._rows[rows] != 0
                 squares = squares + (part.sum(0) if w is None else w[rows] @ part)
                 whole = w is None and bool(there.all())  # as most rows are, which need no sums
@@ -312,7 +310,7 @@ class Data:
             total = self.host(reduce(iadd, (part @ part.T for part in parts)))
             total = total if roots is None else roots * total * roots.T
         else:
-            some = ((rows, self._part(rows, ALL, shift)) for rows in self._slices)
+            some = ((rows, self._part(rows, ALL, shift)) for rows in self.slices)
             parts = (part if roots is None else roots[rows] * part for rows, part in some)
             total = self.host(reduce(iadd, (part.T @ part for part in parts)))
         if about is self._mean:
@@ -322,7 +320,7 @@ class Data:
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Data:
         """The rows in the coordinates N, as a Data."""
         found = np.empty((self.n, N.shape[1]), dtype=self.X.dtype)
-        for rows in self._slices:
+        for rows in self.slices:
             found[rows] = self._part(rows, ALL, about) @ N
         return Data(found, self.y, self.weights)
 
@@ -336,7 +334,7 @@ class Data:
         M = M if self.weights is None else M.repeated(self.weights)
         if thin:  # one pass over blocks of rows
             sums = [np.zeros((U.shape[1], self.d)) for U, _ in M.factors]
-            for rows in self._slices if sums or M.diag is not None else ():
+            for rows in self.slices if sums or M.diag is not None else ():
                 block = self._part(rows, ALL, shift)
                 if M.diag is not None:
                     total += block.T @ (M.diag[rows, None] * block)
@@ -351,7 +349,7 @@ class Data:
             columns = slice(start, start + step)
             part = self.host(self._part(ALL, columns, shift))
             product = M @ part
-            for rows in self._slices:
+            for rows in self.slices:
                 block = part[rows] if step >= self.d else self.host(self._part(rows, ALL, shift))
                 total[:, columns] += block.T @ product[rows]
         return (total + total.T) / 2
@@ -361,7 +359,7 @@ class Data:
         M, found = M if self.weights is None else M.repeated(self.weights), np.zeros(self.d)
         if M.is_diagonal:
             shift, w = self.own(about), self.own(np.zeros(self.n) if M.diag is None else M.diag)
-            return self.host(sum(w[rows] @ self._part(rows, ALL, shift) ** 2 for rows in self._slices))
+            return self.host(sum(w[rows] @ self._part(rows, ALL, shift) ** 2 for rows in self.slices))
         for columns in row_blocks(self.d, self.n):
             part = self._part(ALL, columns, about)
             found[columns] = np.einsum("ij,ij->j", part, M @ part)
@@ -369,8 +367,6 @@ class Data:
 
     def explained(self, directions: np.ndarray) -> Any:
         """The share of the variance of the samples that each direction, a row, adds to what those before it hold."""
-        if self.is_sparse and self.found is not None:
-            return None  # the variance of the rows that are not held is not known
         Q: np.ndarray = np.zeros(directions.shape)
         for i, direction in enumerate(directions):
             rest = direction
@@ -388,7 +384,7 @@ class Data:
             along = w @ np.square(self.centred(self.mean()) @ Q)
             return along / self._spread(self.mean(), w).sum()
         shift, V, along, total = self.own(self.mean()), self.own(Q), 0.0, 0.0
-        for rows in self._slices:
+        for rows in self.slices:
             part = self._part(rows, ALL, shift)
             part = part if self.weights is None else np.sqrt(self.weights[rows, None]) * part
             along, total = along + ((part @ V) ** 2).sum(0), total + (part * part).sum()
@@ -400,11 +396,11 @@ class Data:
 
         def times(V: np.ndarray) -> np.ndarray:
             columns = self.own(np.asarray(V, dtype=np.float64))
-            return np.concatenate([self.host(self._part(rows, ALL, shift) @ columns) for rows in self._slices])
+            return np.concatenate([self.host(self._part(rows, ALL, shift) @ columns) for rows in self.slices])
 
         def transposed(U: np.ndarray) -> Any:
             columns = self.own(np.asarray(U, dtype=np.float64))
-            return self.host(sum(self._part(rows, ALL, shift).T @ columns[rows] for rows in self._slices))
+            return self.host(sum(self._part(rows, ALL, shift).T @ columns[rows] for rows in self.slices))
 
         return LinearOperator(
             (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
@@ -508,11 +504,14 @@ class Data:
     @cached_property
     def unit(self) -> Data:
         """The rows, scaled to unit length; zero rows stay zero."""
-        return type(self)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
+        return (SparseData if self.is_sparse else Data)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
 
     def stacked(self, X: Array) -> Data:
         """The rows, and then those of X."""
-        return type(self)(np.vstack([self.X, X.astype(self.X.dtype, copy=False)]))
+        X = X.astype(self.X.dtype, copy=False)
+        if self.is_sparse:
+            return SparseData(canonical(sparse.vstack([self.X, X], format="csr")))
+        return Data(np.vstack([self.X, X]))
 
     def some(self, kept: np.ndarray) -> Data:
         """The rows of a mask."""
@@ -542,7 +541,7 @@ class Data:
         """What ``transform`` of a linear map gives. The mean comes off first: the products of far rows lose digits."""
         V, mean = (self.host(array).T.astype(self.X.dtype, copy=False) for array in (components, mean))
         found = np.empty((self.n, V.shape[1]), dtype=self.X.dtype)
-        for rows in self._slices:
+        for rows in self.slices:
             found[rows] = (self.X[rows] - mean) @ V
         return found if self.device is None else self.device.to_caller(found)
 
@@ -565,12 +564,7 @@ class SparseData(Data):
 
     @property
     def is_large(self) -> bool:  # type: ignore[override]
-        return self.found is not None or min(self.n, self.d) > LARGE_SIDE
-
-    def standing_for(self, n: int, mean: np.ndarray, found: list) -> SparseData:
-        """These rows as those with links among n samples of this mean, which is all that matters of the others."""
-        self.size, self._mean, self.found = n, mean, found
-        return self
+        return min(self.n, self.d) > LARGE_SIDE
 
     @cached_property
     def _counts(self) -> np.ndarray:
@@ -704,9 +698,6 @@ class SparseData(Data):
             a, b = self.X[i[some]].astype(np.float64), self.X[j[some]]
             found[some] = np.asarray(a.multiply(b).sum(axis=1)).ravel()
         return found
-
-    def stacked(self, X: Array) -> SparseData:
-        return SparseData(canonical(sparse.vstack([self.X, X.astype(self.X.dtype)], format="csr")))
 
     def project(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
         dtype = self.X.dtype

@@ -241,7 +241,7 @@ class TorchData(Data):
         self.exact_rows = 0 if tensor.device.type == "cpu" else EXACT_ROWS
         self.entries = BLOCK_ENTRIES.get(tensor.device.type, MANY_ENTRIES)  # numbers in float64 that are held at a time
         self.step = max(1, self.entries // max(1, self.d))
-        self._slices = [slice(start, start + self.step) for start in range(0, self.n, self.step)]
+        self.slices = [slice(start, start + self.step) for start in range(0, self.n, self.step)]
         self._wide_step = max(1, self.entries // max(1, self.n))
         self.blocks = tensor.split(self.step)
         if source is not None:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from ._arrays import BLOCK_BYTES, LONG_ROWS
 from ._labels import coded_labels
 from .data import Data
 from .operators import Structured
@@ -40,6 +38,8 @@ class Summary(Data):
         The neighbours of rows, where these were searched for among all samples.
     """
 
+    knows_gram = True
+
     def __init__(
         self,
         X: Any,
@@ -52,28 +52,18 @@ class Summary(Data):
     ):
         super().__init__(X, y, weights)
         self.scatter, self.dtype, self.shares, self.found = scatter, np.dtype(dtype), shares, found
-        self.is_wide, self.knows_gram = False, True  # the scatter is known, and the samples are not
+        self.is_wide = False  # the scatter is known, and the samples are not
 
     def divided(self, scale: np.ndarray) -> Summary:
-        scatter, scales = self.scatter, np.outer(scale, scale)
-        X, y, w = self.X / scale, self.y, self.weights
-        divided = Summary(X, y, w, lambda weights: scatter(weights) / scales, self.dtype, self.shares)
+        scatter, scales, X = self.scatter, np.outer(scale, scale), self.X / scale
+        divided = Summary(X, self.y, self.weights, lambda w: scatter(w) / scales, self.dtype, self.shares)
         divided.given, divided.device, divided.is_divided = self.given, self.device, True
         return divided
 
-    @cached_property
-    def unit(self) -> Data:
-        return Data(self.X, self.y, self.weights).unit
-
-    def stacked(self, X: Any) -> Data:
-        return Data(self.X).stacked(X)
-
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
         scatter = self.scatter
-        coordinates = np.empty((self.n, N.shape[1]))
-        for rows in self._slices:
-            coordinates[rows] = self._part(rows, slice(None), about) @ N
-        return Summary(coordinates, self.y, self.weights, lambda weights: N.T @ scatter(weights) @ N, self.dtype)
+        coordinates = np.concatenate([self._part(rows, slice(None), about) @ N for rows in self.slices])
+        return Summary(coordinates, self.y, self.weights, lambda w: N.T @ scatter(w) @ N, self.dtype)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         # About a copy, since dense rows would take the kept Gram matrix, scatter and all.
@@ -84,12 +74,12 @@ class Summary(Data):
         return np.diagonal(self.form(M, about)).copy()
 
     def gram(self, about: np.ndarray) -> np.ndarray:
-        if about is self._mean and self._gram is not None:
-            return self._gram
-        total = self.form(Structured(self.n, diag=np.ones(self.n)), about)
-        if about is self._mean:
+        if about is not self._mean or self._gram is None:
+            total = self.form(Structured(self.n, diag=np.ones(self.n)), about)
+            if about is not self._mean:
+                return total
             self._gram = total
-        return total
+        return self._gram
 
     def deviations(self) -> np.ndarray:
         mean = self.mean()
@@ -101,20 +91,8 @@ class ClassSums:
     """The number of rows of each class, their mean and their scatter about it, for rows that come in batches.
 
     Means move as rows come [1]_, so that digits are kept wherever a stream of rows goes. Rows of unknown label are a class of
-    their own, the last one.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_classes,)
-    counts : ndarray of shape (n_classes + 1,)
-    means : ndarray of shape (n_classes + 1, d)
-    scatters : ndarray of shape (2, d, d) or (n_classes + 1, d, d)
-        Of all classes together and of the rows of unknown label; or one per class, where their weights differ.
-    stored : ndarray of shape (d,)
-        How many samples are not 0, of each column.
-    by_class : bool
-    dtype : str
-        The type of the rows.
+    their own, the last one. ``scatters`` has the scatter of all classes together and that of the rows of unknown label; or,
+    ``by_class``, one per class, where their weights differ. ``stored`` says how many entries of each column are not 0.
 
     References
     ----------
@@ -132,12 +110,9 @@ class ClassSums:
                 "scikit-learn's working_memory; reduce the features first, or use "
                 f"sklearn.set_config(working_memory={int(1.1 * size / 2**20) + 1})"
             )
-        self.labels, self.counts, self.means = (
-            np.arange(n_classes),
-            np.zeros(n_classes + 1),
-            np.zeros((n_classes + 1, d)),
-        )
-        self.scatters, self.stored = np.zeros((n_scatters, d, d)), np.zeros(d)
+        self.labels, self.counts = np.arange(n_classes), np.zeros(n_classes + 1)
+        self.means, self.scatters = np.zeros((n_classes + 1, d)), np.zeros((n_scatters, d, d))
+        self.stored = np.zeros(d)
         self.by_class, self.dtype = by_class, np.dtype(dtype).name
 
     @classmethod
@@ -158,17 +133,14 @@ class ClassSums:
         return sums.take(X, places, weights)
 
     def take(self, X: Any, places: np.ndarray | None, weights: np.ndarray | None) -> ClassSums:
-        """Take in rows of the classes at these places, or out, where weights are negative."""
-        (n, d), last = X.shape, self.counts.size - 1
+        """The sums with rows of the classes at these places as well, or without them, where weights are negative."""
+        (n, d), last, sums = X.shape, self.counts.size - 1, self
         places = np.full(n, last) if places is None else places % (last + 1)
         w = np.ones(n) if weights is None else weights
-        self.stored = self.stored + (X != 0).T @ w
-        most = BLOCK_BYTES // (8 * max(1, d))
-        step = max(1, most // 4, min(most, LONG_ROWS))
-        for start in range(0, n, step):
-            some = slice(start, start + step)
+        for some in Data(X).slices:
             own, each, more = places[some], w[some], ClassSums(d, self.by_class, self.dtype, last)
             rows = np.asarray(X[some].toarray() if sparse.issparse(X) else X[some], dtype=np.float64)
+            more.stored = each @ (rows != 0)
             first = rows[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
             within, more.counts = rows - first, np.bincount(own, each, last + 1).astype(np.float64)
             members = sparse.csr_array((each, (own, np.arange(own.size))), (last + 1, own.size))
@@ -180,21 +152,21 @@ class ClassSums:
                 inside = slice(None) if (of == of[0]).all() else of == i
                 part = within[inside]
                 more.scatters[i] = part.T @ (part if weights is None else each[inside, None] * part)
-            self += more
-        return self
+            sums = sums + more
+        return sums
 
-    def __iadd__(self, other: ClassSums) -> ClassSums:
-        """Take in the sums over other rows of the same classes, or out, where numbers are negative."""
-        counts, total, last = other.counts, self.counts + other.counts, self.counts.size - 1
-        share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
-        moved, each = np.where(counts[:, None] != 0, other.means - self.means, 0.0), (self.counts * share)[:, None]
+    def __add__(self, other: ClassSums) -> ClassSums:
+        """The sums over other rows of the same classes as well, or without them, where numbers are negative."""
+        sums, last = copy(self), self.counts.size - 1
+        sums.counts, sums.stored = self.counts + other.counts, self.stored + other.stored
+        share = np.divide(other.counts, sums.counts, out=np.zeros(last + 1), where=sums.counts > 0)[:, None]
+        moved = np.where(other.counts[:, None] != 0, other.means - self.means, 0.0)
+        sums.means = np.where(self.counts[:, None] > 0, self.means + share * moved, other.means)
+        sums.scatters, each = self.scatters + other.scatters, self.counts[:, None] * share
         groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
-        self.scatters += other.scatters
-        for scatter, (low, high) in zip(self.scatters, groups, strict=True):
+        for scatter, (low, high) in zip(sums.scatters, groups, strict=True):
             scatter += moved[low:high].T @ (each[low:high] * moved[low:high])
-        self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, other.means)
-        self.counts, self.stored = total, self.stored + other.stored
-        return self
+        return sums
 
     def divided(self, scale: np.ndarray) -> ClassSums:
         """The sums over the rows with each column divided by its scale."""
@@ -203,20 +175,20 @@ class ClassSums:
         return sums
 
     def summary(self, labelled: bool, held: Sequence = (), codes: Any = None, found: Sequence = ()) -> Summary:
-        """A row for the samples of each class. Before them come rows of these classes that are held, and not in the sums."""
-        there = np.flatnonzero(self.counts > 0)
-        rows = [part.toarray() if sparse.issparse(part) else part for part in held]
+        """A row for the samples of each class. Before them come rows, of these classes, that are held for themselves."""
+        rest, n_held = self, 0
+        for part in held:
+            own = None if codes is None else codes[n_held : n_held + len(part)]
+            rest, n_held = rest.take(part, own, -np.ones(len(part))), n_held + len(part)
+        there = np.flatnonzero(rest.counts > 0)
         # Held rows are many, and keep their type.
-        X = np.concatenate([*rows, self.means[there].astype(rows[0].dtype if rows else np.float64)])
-        n_held, y = X.shape[0] - there.size, None
-        if labelled:
-            classes = np.where(there < self.counts.size - 1, there, -1)
-            y = classes if codes is None else np.concatenate([codes, classes])
-        weights = np.concatenate([np.ones(n_held), self.counts[there]])
-        shares = self.stored / (self.counts.sum() or 1.0)
-        return Summary(X, y, weights, lambda each: self.scatter(there, each[n_held:]), self.dtype, shares, found)
+        X = np.concatenate([*held, rest.means[there].astype(held[0].dtype if held else np.float64)])
+        y = np.where(there < self.counts.size - 1, there, -1) if labelled else None
+        y = y if codes is None else np.concatenate([codes, y])
+        weights, shares = np.concatenate([np.ones(n_held), rest.counts[there]]), self.stored / self.counts.sum()
+        return Summary(X, y, weights, lambda each: rest._scatter(there, each[n_held:]), self.dtype, shares, found)
 
-    def scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The sum of the scatters of these classes, each under its weight."""
         if self.by_class:
             return np.tensordot(weights, self.scatters[there], 1)

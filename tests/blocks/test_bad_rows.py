@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import zarr
-from rows_in_blocks import KINDS, METHODS, NEAR, D, N, data, documents, in_memory, memmap, memory, sparse_memmap
+from rows_in_blocks import KINDS, METHODS, NEAR, D, N, data, in_memory, memmap, memory
 from sklearn.base import clone
 
 from lapwing import (
@@ -45,13 +45,6 @@ def test_nan_and_infinity_are_named(kind, rows, tmp_path):
         with pytest.raises(ValueError, match=words):
             np.asarray(model.transform(blocks))
     assert np.isfinite(good).all()
-
-
-def test_nan_in_sparse_rows(tmp_path):
-    X = documents()
-    X.data[X.indptr[500]] = np.nan
-    with memory(X), pytest.raises(ValueError, match=r"NaN or infinity \(the first in row 500\)"):
-        LPP(2, graph=NEAR, pca=None).fit(sparse_memmap(X, tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -2,38 +2,27 @@
 
 A linear map and a score read the samples only through sums. The sums over links need the rows that are searched for and their
 neighbours. The sums over classes need only the count, the mean and the scatter of each class. One pass adds up the rows and
-takes those that are searched for, and a second one finds their neighbours. Then the rows are a Summary.
+takes those that are searched for, a second one finds their neighbours, and a third one takes these. Then the rows are a Summary.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from copy import deepcopy
+from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
 from operator import methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .. import data as memory
 from .._validation import caller_stacklevel, check_rows
-from ..data import Data, SparseData, as_data, squared_lengths, unit_rows
+from ..data import Data, as_data, squared_lengths
 from ..neighbors import Request, choose, sample, search
 from ..summary import ClassSums
-from ._sources import (
-    ArrayBlocks,
-    Block,
-    Blocks,
-    Mapped,
-    ParquetBlocks,
-    SparseBlocks,
-    is_on_disk,
-    stacked,
-    working_memory,
-)
+from ._sources import ArrayBlocks, Block, Blocks, ParquetBlocks, is_on_disk, taken, working_memory
 
 __all__ = ["BlockData", "Blocks", "as_blocks", "working_memory"]
 
@@ -44,9 +33,8 @@ HELD_SHARE = 0.5  # the rows with links and the sums of products may take this s
 def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
     """X as rows in blocks, where it is of a kind that is read so; None where it is an array in memory.
 
-    Methods take a Parquet data set as it is: then all columns but the labels are features, and where no labels are named all
-    columns are. Call this to choose the features. The result stands for X in ``fit``; ``transform`` finds the chosen columns
-    by name, also in the data set itself.
+    Methods take a Parquet data set as it is: then all columns but the labels are features. Call this to choose the features.
+    The result stands for X in ``fit``; ``transform`` finds the chosen columns by name, also in the data set itself.
 
     Parameters
     ----------
@@ -78,29 +66,19 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
     >>> model.feature_names_in_.tolist(), Z.shape
     (['a', 'b'], (50, 1))
     """
-    blocks = X if isinstance(X, Blocks) else _opened(X, y, columns)
+    package = type(X).__module__.partition(".")[0]
+    check_rows(X)
+    if isinstance(X, Blocks):
+        blocks: Any = X
+    elif package == "dask":
+        blocks = import_module("._dask", __package__).DaskBlocks(X)
+    elif package == "pyarrow" and hasattr(X, "count_rows"):
+        blocks = ParquetBlocks(X, y, columns)
+    else:
+        blocks = ArrayBlocks(X) if package == "zarr" or is_on_disk(X) else None
     if blocks is not None and blocks.shape[1] == 0:
         raise ValueError(f"X has 0 features, shape {blocks.shape}, while a minimum of 1 is required; pass some columns")
     return blocks
-
-
-def _opened(X: Any, y: Any, columns: Any) -> Blocks | None:
-    package = type(X).__module__.partition(".")[0]
-    check_rows(X)
-    if package == "pyarrow" and type(X).__name__ == "Scanner":
-        raise TypeError(
-            "X is a pyarrow Scanner, which can be read only once; choose columns of the data set that it reads: "
-            "lapwing.blocks.as_blocks(dataset, columns=[...])"
-        )
-    if package == "dask":
-        from ._dask import DaskBlocks
-
-        return DaskBlocks(X)
-    if package == "pyarrow" and hasattr(X, "scanner"):
-        return ParquetBlocks(X, y, columns)
-    if package == "zarr" or is_on_disk(X):
-        return SparseBlocks(X) if sparse.issparse(X) else ArrayBlocks(X)
-    return None
 
 
 def validated(
@@ -112,25 +90,21 @@ def validated(
         return None
     if not fitting:
         _check_features(estimator, blocks)
-        return BlockData(blocks)
-    n = blocks.shape[0]
-    if n < 2:
-        raise ValueError(f"X has {n} samples, but 2 is the least; pass more rows")
-    data = BlockData(blocks, weights=None if sample_weight is None else memory.checked_weights(sample_weight, n))
+    elif blocks.shape[0] < 2:
+        raise ValueError(f"X has {blocks.shape[0]} samples, but 2 is the least; pass more rows")
+    weights = None if sample_weight is None else memory.checked_weights(sample_weight, blocks.shape[0])
+    data = BlockData(blocks, weights=weights)
     data.y = y
     return data
 
 
 def _check_features(estimator: Any, blocks: Blocks) -> None:
-    if blocks.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {blocks.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
-            "features as input"
-        )
+    name, n_features = type(estimator).__name__, estimator.n_features_in_
+    if blocks.shape[1] != n_features:
+        raise ValueError(f"X has {blocks.shape[1]} features, but {name} is expecting {n_features} features as input")
     if blocks.feature_names is not None and not hasattr(estimator, "feature_names_in_"):
         warnings.warn(
-            f"X has feature names, but {type(estimator).__name__} was fitted without feature names; columns are taken in their "
-            "order",
+            f"X has feature names, but {name} was fitted without feature names; columns are taken in their order",
             UserWarning,
             stacklevel=caller_stacklevel(),
         )
@@ -148,28 +122,32 @@ class BlockData(Data):
         How many samples each row stands for, where no neighbours are asked for.
     requests : list of Request, default=None
         The neighbours that will be asked for; None where that is not known yet.
+    by_class : bool, default=False
+        Whether classes may weigh differently, so that each has sums of its own.
     """
 
+    scale: Any = 1  # what columns are divided by
+
     def __init__(
-        self, blocks: Blocks, codes: Any = None, weights: Any = None, requests: Sequence[Request] | None = None
+        self,
+        blocks: Blocks,
+        codes: Any = None,
+        weights: Any = None,
+        requests: Sequence[Request] | None = None,
+        by_class: bool = False,
     ):
         super().__init__(blocks, None, weights)
-        self.is_ready = requests is not None
-        self.requests: list[Request] = []
-        for request in requests or ():
-            if (request := request.checked(self.n)) not in self.requests:
-                self.requests.append(request)
-        self.codes, self.given, self.is_wide = codes, blocks, False
+        self.is_ready, self.by_class, self.is_wide, self.given = requests is not None, by_class, False, blocks
+        self.requests = [request.checked(self.n) for request in requests or ()]
+        self.requests = [r for i, r in enumerate(self.requests) if r not in self.requests[:i]]
         self.in_blocks = blocks.array is None  # a memory map is an array to default graphs
-        # Of sparse rows with many columns only those with links are held.
-        self.is_large = self.is_ready and blocks.is_sparse and min(self.n, self.d) > memory.LARGE_SIDE
+        self.codes = codes
         if codes is not None:
             self.classes = codes
 
-    def having(self, **changes: Any) -> BlockData:
-        """The same rows with other blocks, classes, weights or requests."""
-        given = {"blocks": self.X, "codes": self.codes, "weights": self.weights, "requests": self.requests, **changes}
-        data = BlockData(**given)
+    def having(self, codes: Any, requests: Sequence[Request], by_class: bool) -> BlockData:
+        """The same rows, once it is known what will be asked of them."""
+        data = BlockData(self.X, codes, self.weights, requests, by_class)
         data.given = self.given
         return data
 
@@ -180,108 +158,68 @@ class BlockData(Data):
         """Whether rows are few and small enough to be loaded, where a method needs all of them."""
         return self.n <= LOADED_ROWS and self.n * self.d * self.dtype.itemsize <= working_memory()
 
-    def require_room(self) -> None:
+    def require_room(self, requests: Sequence[Request]) -> None:
         """Raise where the rows with links and the sums of products, which are held, need too much of the working memory."""
-        rows = sum((r.queries or self.n) * (1 + r.n_neighbors) for r in self.requests)
-        size = rows * self.d * self.dtype.itemsize + 4 * self.d**2 * 8
-        if size <= HELD_SHARE * working_memory():
-            return
-        queries = max((r.queries or self.n for r in self.requests), default=0)
-        raise ValueError(
-            f"queries={queries} and their neighbours are up to {rows:,} rows of {self.d} features; with the sums of products of "
-            f"features {size / 2**20:,.0f} MiB, more than half of scikit-learn's working_memory of "
-            f"{working_memory() / 2**20:,.0f} MiB; use fewer queries or neighbours, or "
-            f"sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
-        )
-
-    def require_memory(self, who: str) -> None:
-        """Raise where all rows, which a kernel needs, take more than the working memory."""
-        size = self.n * self.d * self.dtype.itemsize
-        if size > working_memory():
+        queries = max((min(r.queries or self.n, self.n) for r in requests), default=0)
+        rows = sum(min(r.queries or self.n, self.n) * (1 + r.n_neighbors) for r in requests)
+        size, room = rows * self.d * self.dtype.itemsize + 4 * self.d**2 * 8, working_memory()
+        if size > HELD_SHARE * room:
             raise ValueError(
-                f"{who} needs all rows in memory, also with landmarks=, and X, of shape {self.X.shape}, is larger than "
-                "scikit-learn's working_memory; fit a part of the rows, use a linear method such as LPP, or, if there is room, "
-                f"sklearn.set_config(working_memory={size // 2**20 + 1})"
+                f"queries={queries} and their neighbours are up to {rows:,} rows of {self.d} features, and take "
+                f"{size / 2**20:,.0f} MiB with the sums of products of features, more than half of scikit-learn's "
+                f"working_memory of {room / 2**20:,.0f} MiB; use fewer queries or neighbours, or "
+                f"sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
             )
 
-    # ---- the first pass
+    # ---- the passes
 
     @cached_property
-    def _first(self) -> tuple[Any, np.ndarray, Block]:
-        """One pass: the sums, and the numbers and rows whose neighbours are asked for."""
-        n_classes = 0 if self.codes is None else int(self.codes.max()) + 1
-        none = ColumnSums.none(self.d) if self.is_large else ClassSums(self.d, False, self.dtype, n_classes)
+    def _first(self) -> tuple[ClassSums, np.ndarray, Block]:
+        """The sums, and the numbers and rows whose neighbours are asked for."""
+        none = ClassSums(self.d, self.by_class, self.dtype, 0 if self.codes is None else int(self.codes.max()) + 1)
         queried = [sample(self.n, request.queries, request.random_state) for request in self.requests]
         numbers = np.unique(np.concatenate([np.empty(0, np.intp), *queried]))
         angles = any(request.metric == "cosine" for request in self.requests)
         sums, rows = self.X.each(partial(_added, none, numbers, self.codes, self.weights, angles), "adding up")
-        return sums, numbers, stacked(rows)
+        return sums, numbers, np.concatenate(rows)
 
     def deviations(self) -> np.ndarray:
         sums = self._first[0]
-        size, squares = sums.counts.sum(), sums.squares if self.is_large else np.einsum("kii->i", sums.scatters)
+        size, squares = sums.counts.sum(), np.einsum("kii->i", sums.scatters)
         self.shares, mean = sums.stored / size, sums.counts @ sums.means / size
         variances = (squares + sums.counts @ (sums.means - mean) ** 2) / size
         return np.sqrt(np.where(variances > (1e-15 * mean) ** 2, variances, 0.0))
 
     def divided(self, scale: np.ndarray) -> BlockData:
-        data, divide = self.having(), lambda block: as_data(block).divided(scale).X
-        sums, numbers, rows = self._first
-        data._first = sums.divided(scale), numbers, divide(rows)
-        data.X, data.is_divided = Mapped(self.X, divide), True
+        data, (sums, numbers, rows) = copy(self), self._first
+        data.scale, data.is_divided = scale.astype(self.dtype), True
+        data._first = sums.divided(scale), numbers, rows / data.scale
         return data
-
-    # ---- documents
-
-    @cached_property
-    def squares(self) -> np.ndarray:
-        return np.concatenate(self.X.each(lambda _, block: [[squared_lengths(block)]], "looking for empty rows")[0])
-
-    @cached_property
-    def unit(self) -> BlockData:
-        return self.having(blocks=Mapped(self.X, lambda block: unit_rows(block, np.sqrt(squared_lengths(block)))))
-
-    def some(self, kept: np.ndarray) -> BlockData:
-        codes = None if self.codes is None else self.codes[kept]
-        return self.having(blocks=Mapped(self.X, None, kept), codes=codes)
-
-    # ---- the second pass
 
     def with_neighbors(self, requests: Sequence[Request]) -> Data:
         """Search for neighbours among all rows, and hold the rows that have links; the others are summed up.
 
         The requests are those that it was made with.
         """
-        (sums, held, Q), searches, edges = self._first, [], []
-        rows = [Q]
+        sums, held, Q = self._first
+        searches = []
         for request in self.requests:
             own = sample(self.n, request.queries, request.random_state)
             searches.append(Search(request, Q[np.searchsorted(held, own)], own, self.codes))
-        if searches:
-            (near,) = self.X.each(partial(_nearest, searches, self.X.is_local), "searching")
-            tables = [choose(cols, d, k) for k, cols, d in near.tables]
-            others = np.setdiff1d(np.concatenate([cols[np.isfinite(d)] for cols, d in tables]), held)
-            if others.size:
-                rows.append(
-                    near.rows[np.searchsorted(near.numbers, others)] if self.X.is_local else self.X.take(others)
-                )
-            held = np.concatenate([held, others])
-            order = np.argsort(held)
-            for (request, _, own, _), (cols, d) in zip(searches, tables, strict=True):
-                i, j = np.nonzero(np.isfinite(d))
-                i, j = (order[np.searchsorted(held, numbers, sorter=order)] for numbers in (own[i], cols[i, j]))
-                edges.append((request, (i, j, d[np.isfinite(d)])))
+        tables = self.X.each(partial(_nearest, searches, self.scale), "searching") if searches else []
+        ends = np.concatenate([held[:0], *(table.cols[np.isfinite(table.d)] for table in tables)])
+        others, rows = np.setdiff1d(ends, held), [Q]
+        if others.size:
+            rows.append(self.X.take(others) / self.scale)
+        held = np.concatenate([held, others])
+        order, found = np.argsort(held), []
+        for search_, (_, cols, d) in zip(searches, tables, strict=True):
+            i, j = np.nonzero(np.isfinite(d))
+            places = (order[np.searchsorted(held, ends, sorter=order)] for ends in (search_.own[i], cols[i, j]))
+            found.append((search_.request, (*places, d[i, j])))
         codes = None if self.codes is None else self.codes[held].astype(np.intp)
-        if self.is_large:
-            data: Any = SparseData(stacked(rows), codes).standing_for(self.n, sums.means[0], edges)
-        else:
-            rest, cut = deepcopy(sums), rows[0].shape[0]
-            for part, some in zip(rows, (slice(0, cut), slice(cut, None)), strict=False):
-                rest.take(part, None if codes is None else codes[some], -np.ones(part.shape[0]))
-            data = rest.summary(codes is not None, rows, codes, edges)
-            if codes is not None:
-                data.scatter = Scatter(self.X, self.codes, self.weights, rest, data.X[: held.size], codes)
-        data.given, data.is_divided, data.shares = self.given, self.is_divided, sums.stored / sums.counts.sum()
+        data = sums.summary(codes is not None, rows, codes, found)
+        data.given, data.is_divided = self.given, self.is_divided
         return data
 
     # ---- results
@@ -291,36 +229,6 @@ class BlockData(Data):
 
     def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
         return self.X.projected(lambda block: function(as_data(block)), n_out)
-
-
-class ColumnSums(NamedTuple):
-    """Sums over sparse rows of many columns: their number, their mean, and the squares of each column about it."""
-
-    counts: np.ndarray
-    means: np.ndarray
-    squares: np.ndarray
-    stored: np.ndarray
-
-    @classmethod
-    def none(cls, d: int) -> ColumnSums:
-        return cls(np.zeros(1), np.zeros((1, d)), *np.zeros((2, d)))
-
-    def take(self, X: Block, y: Any, weights: Any) -> ColumnSums:
-        """The sums over these rows as well."""
-        if not X.shape[0]:
-            return self
-        rows = SparseData(X)
-        squares, stored = rows.n * rows.deviations() ** 2, rows.n * rows.shares
-        return self.__iadd__(ColumnSums(np.array([rows.n]), rows.mean()[None], squares, stored))
-
-    def __iadd__(self, other: ColumnSums) -> ColumnSums:  # type: ignore[misc,override]
-        size, moved = self.counts + other.counts, other.means - self.means
-        share = other.counts / np.maximum(size, 1)
-        squares = self.squares + other.squares + self.counts * share * moved[0] ** 2
-        return ColumnSums(size, self.means + share * moved, squares, self.stored + other.stored)
-
-    def divided(self, scale: np.ndarray) -> ColumnSums:
-        return ColumnSums(self.counts, self.means / scale, self.squares / scale**2, self.stored)
 
 
 class Search(NamedTuple):
@@ -333,115 +241,53 @@ class Search(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The nearest rows so far: k, numbers and distances per search, a line per query, and the rows with their numbers.
+    """The k nearest rows so far: numbers and distances, a line per query.
 
     Where a row found itself, or too few, the distance is infinite.
     """
 
-    tables: list[tuple[int, np.ndarray, np.ndarray]]
-    numbers: np.ndarray
-    rows: Block
+    k: int
+    cols: np.ndarray
+    d: np.ndarray
 
-    def __iadd__(self, other: Nearest) -> Nearest:  # type: ignore[misc,override]
-        tables = []
-        for (k, *one), (_, *two) in zip(self.tables, other.tables, strict=True):
-            cols, d = map(np.hstack, zip(one, two, strict=True))
-            tables.append((k, *choose(cols, d, k)))
-        numbers = np.concatenate([self.numbers, other.numbers])
-        kept = np.flatnonzero(np.isin(numbers, np.concatenate([cols.ravel() for _, cols, _ in tables])))
-        return Nearest(tables, numbers[kept], stacked([self.rows, other.rows])[kept])
-
-
-class Scatter:
-    """The scatter of the rows that are not held about the means of their classes, each class under a weight.
-
-    The sums of the first pass give it for equal weights. Other weights need a pass over the rows, which is made once: weights
-    are split into equal ones, multiples of those of earlier passes, and a rest, for which a pass is made.
-    """
-
-    def __init__(self, blocks: Blocks, codes: Any, weights: Any, rest: ClassSums, rows: Block, own: Any):
-        self.blocks, self.codes, self.weights, self.rest, self.rows, self.own = blocks, codes, weights, rest, rows, own
-        self.there = np.flatnonzero(rest.counts > 0)
-        self.passed: list[tuple[np.ndarray, np.ndarray]] = []
-
-    def __call__(self, weights: np.ndarray) -> np.ndarray:
-        each, known = weights[self.own.size :].copy(), self.there < self.rest.counts.size - 1
-        if not each.any():
-            return np.zeros(self.rest.scatters.shape[1:])
-        uneven = np.where(known, each - (each[known].mean() if known.any() else 0.0), 0.0)
-        total = self.rest.scatter(self.there, each - uneven)
-        smallest = 1e-14 * np.abs(each).max()
-        for direction, scatter in self.passed:
-            share = uneven @ direction
-            total, uneven = total + share * scatter, uneven - share * direction
-        length = float(np.linalg.norm(uneven))
-        if np.abs(uneven).max(initial=0.0) > smallest:
-            self.passed.append((uneven / length, self._pass(uneven / length)))
-            total = total + length * self.passed[-1][1]
-        return total
-
-    def _pass(self, weights: np.ndarray) -> np.ndarray:
-        of_class = np.zeros(self.rest.counts.size)
-        of_class[self.there] = weights
-        (total,) = self.blocks.each(
-            partial(_weighted, self.rest.means, of_class, self.codes, self.weights), "adding up"
-        )
-        return total - _weighted(self.rest.means, of_class, self.own, None, 0, self.rows)[0]
+    def __add__(self, other: Nearest) -> Nearest:  # type: ignore[override]
+        cols, d = np.hstack([self.cols, other.cols]), np.hstack([self.d, other.d])
+        return Nearest(self.k, *choose(cols, d, self.k))
 
 
 # What is done with a block, as a list of parts that are added up. These functions are sent to the workers of a cluster.
 
 
-def _added(none: Any, numbers: Any, codes: Any, weights: Any, angles: bool, first: int, block: Block) -> list:
+def _added(none: ClassSums, numbers: Any, codes: Any, weights: Any, angles: bool, first: int, block: Block) -> list:
     """The sums over a block, and those of the rows of these ascending numbers that it holds."""
-    rows = slice(first, first + block.shape[0])
-    if angles:
-        zero = np.flatnonzero(squared_lengths(block) == 0)
-        if zero.size:
-            raise ValueError(
-                f'metric="cosine" is undefined for zero vectors, and row {first + zero[0]:,} of X is one; remove such rows or '
-                "use another metric"
-            )
-    sums = deepcopy(none)
-    sums = sums.take(block, None if codes is None else codes[rows], None if weights is None else weights[rows])
-    low, high = np.searchsorted(numbers, [rows.start, rows.stop])
-    return [sums, [block[numbers[low:high] - first]]]
+    rows = slice(first, first + len(block))
+    if angles and not (squares := squared_lengths(block)).all():
+        raise ValueError(
+            f'metric="cosine" is undefined for zero vectors, and row {first + int(np.argmin(squares)):,} of X is one; remove '
+            "such rows or use another metric"
+        )
+    sums = none.take(block, None if codes is None else codes[rows], None if weights is None else weights[rows])
+    return [sums, *taken(numbers, first, block)]
 
 
-def _weighted(means: Any, of_class: Any, codes: Any, weights: Any, first: int, block: Block) -> list[np.ndarray]:
-    """The products of rows about the means of their classes, each under the weight of its class."""
-    total = np.zeros((block.shape[1], block.shape[1]))
-    for part in memory.row_blocks(*block.shape):
-        rows = block[part].toarray() if sparse.issparse(block) else block[part]
-        own = codes[first + part.start : first + part.stop].astype(np.intp)
-        each = of_class[own] if weights is None else of_class[own] * weights[first + part.start : first + part.stop]
-        apart = rows - means[own]
-        total += apart.T @ (each[:, None] * apart)
-    return [total]
-
-
-def _nearest(searches: list[Search], keep: bool, first: int, block: Block) -> list[Nearest]:
-    """The rows of a block that are nearest to the queries of each search. Where they are to be kept, they come along."""
-    tables, near = [], np.zeros(block.shape[0], bool)
+def _nearest(searches: list[Search], scale: Any, first: int, block: Block) -> list[Nearest]:
+    """The rows of a block that are nearest to the queries of each search."""
+    found, block = [], block / scale
     for request, Q, own, codes in searches:
-        both, q = (SparseData if sparse.issparse(Q) else Data)(stacked([Q, block])), own.size
+        both, q, k = Data(np.concatenate([Q, block])), own.size, request.n_neighbors
         if isinstance(request.search, str):  # "torch"
             both = import_module("..device", __package__).on_first_device(both, request)
-        # One more than is asked for, since a row may find itself.
-        more = request._replace(n_neighbors=request.n_neighbors + 1)
-        cols, d = np.full((q, more.n_neighbors), -1), np.full((q, more.n_neighbors), np.inf)
+        cols, d = np.full((q, k + 1), -1), np.full((q, k + 1), np.inf)
         groups = [(np.arange(q), np.arange(q, both.n))]
         if request.among != "all":
-            groups = _of_classes(request.among, codes[own], codes[first : first + block.shape[0]])
-        for some, members in groups:
-            i, j, lengths = map(both.host, search(both, more, some, members))
-            m = i.size // max(1, some.size)
+            groups = _of_classes(request.among, codes[own], codes[first : first + len(block)])
+        for some, members in groups:  # one more than is asked for, since a row may find itself
+            _, j, lengths = map(both.host, search(both, request._replace(n_neighbors=k + 1), some, members))
+            m = j.size // max(1, some.size)
             cols[some, :m], d[some, :m] = (j - q + first).reshape(some.size, m), lengths.reshape(some.size, m)
         d[cols == own[:, None]] = np.inf
-        near[cols[np.isfinite(d)] - first] = True
-        tables.append((request.n_neighbors, cols, d))
-    kept = np.flatnonzero(near)[: None if keep else 0]
-    return [Nearest(tables, first + kept, block[kept])]
+        found.append(Nearest(k, *choose(cols, d, k)))
+    return found
 
 
 def _of_classes(among: str, of_queries: np.ndarray, of_rows: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

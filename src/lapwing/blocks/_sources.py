@@ -1,24 +1,22 @@
-"""Rows that are read in blocks from disk: memory maps, dense and sparse, Zarr arrays, and data sets of pyarrow."""
+"""Rows that are read in blocks from disk: memory maps, Zarr arrays, and data sets of pyarrow."""
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterator
-from functools import partial
-from importlib import import_module
-from operator import iadd
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from .._arrays import is_foreign, memory_map
+from .._arrays import memory_map
 from .._extras import Progress
-from ..data import canonical
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
-Block = Any  # a dense ndarray or a csr_array
+Block = np.ndarray
 
 
 class Blocks:
@@ -35,9 +33,7 @@ class Blocks:
     shape: tuple[int, int]
     dtype: np.dtype
     feature_names: list[str] | None = None
-    is_sparse: bool = False
     array: Any = None  # the same rows as an array that can be used like one in memory, where there is one
-    is_local: bool = True  # whether rows are read in this process, so that those that are found need not travel
 
     def _read(self) -> Iterator[Block]:
         raise NotImplementedError
@@ -50,51 +46,37 @@ class Blocks:
         """The number of the first row of each block, and the block, checked and converted."""
         start = 0
         for i, block in enumerate(self._read()):
-            block = checked(block, f"block {i} of X (from row {start:,})", start, self.shape[1], self.dtype)
-            self._require_rows(start + block.shape[0] <= self.shape[0])
-            yield start, block
-            start += block.shape[0]
-        self._require_rows(start == self.shape[0])
-
-    def _require_rows(self, as_announced: bool) -> None:
-        if not as_announced:
-            raise ValueError(f"X has not the {self.shape[0]:,} rows it had at first; was it changed while it was read?")
+            yield start, checked(block, i, start, (len(block), self.shape[1]), self.dtype)
+            start += len(block)
+        if start != self.shape[0]:
+            raise ValueError(f"X has {start:,} rows, and {self.shape[0]:,} at first; was it changed while it was read?")
 
     def each(self, function: Callable[[int, Block], list], doing: str) -> list:
-        """One pass: ``function(first row, block)`` is a list of parts per block, which are added up in the order of blocks.
-
-        They may be added up in place.
-        """
+        """One pass: ``function(first row, block)`` is a list of parts per block, which are added up in the order of blocks."""
         found: list = []
         with Progress(doing, self.shape[0]) as progress:
             for first, block in self:
-                found = joined(found, function(first, block))
-                progress(first + block.shape[0])
+                parts = function(first, block)
+                found = joined([found, parts]) if found else parts
+                progress(first + len(block))
         return found
 
-    def projected(self, project: Callable[[Block], Any], n_out: int) -> Any:
+    def projected(self, project: Callable[[Block], Block], n_out: int) -> Any:
         """The rows under a map of blocks, as an array in memory."""
-        found: Any = [] if self.is_sparse else np.empty((self.shape[0], n_out), self.dtype)
+        found = np.empty((self.shape[0], n_out), self.dtype)
         with Progress("transforming", self.shape[0]) as progress:
             for first, block in self:
-                if self.is_sparse:  # a choice of columns is sparse, and coordinates are dense
-                    found.append(project(block))
-                else:
-                    found[first : first + block.shape[0]] = project(block)
-                progress(first + block.shape[0])
-        return stacked(found) if self.is_sparse else found
+                found[first : first + len(block)] = project(block)
+                progress(first + len(block))
+        return found
 
     def take(self, rows: np.ndarray) -> Block:
         """Some rows, given by ascending numbers."""
-        return stacked(self.each(partial(taken, rows), "reading rows")[0])
-
-    def min(self) -> float:
-        """The least number."""
-        return min(self.each(lambda _, block: [[block.min()]], "looking for negative numbers")[0])
+        return np.concatenate(self.each(partial(taken, rows), "reading rows")[0])
 
     def load(self) -> Block:
         """All rows."""
-        return stacked([block for _, block in self])
+        return np.concatenate([block for _, block in self])
 
 
 class ArrayBlocks(Blocks):
@@ -102,14 +84,12 @@ class ArrayBlocks(Blocks):
 
     def __init__(self, array: Any):
         if array.ndim != 2:
-            raise ValueError(
-                f"X has {array.ndim} dimensions, shape {tuple(array.shape)}; it must have two: rows and features"
-            )
+            shape = tuple(array.shape)
+            raise ValueError(f"X has {array.ndim} dimensions, shape {shape}; it must have two: rows and features")
         if np.dtype(array.dtype).kind not in "fiub":
             raise ValueError(f"X holds {array.dtype}, not numbers; convert it first")
         self._array, self.array = array, np.asarray(array) if isinstance(array, np.memmap) else None
-        self.shape = (int(array.shape[0]), int(array.shape[1]))
-        self.dtype = float_dtype(array.dtype)
+        self.shape, self.dtype = (int(array.shape[0]), int(array.shape[1])), float_dtype(array.dtype)
 
     def _read(self) -> Iterator[Block]:
         # Compressed chunks are read whole, so a block holds whole chunks, unless one chunk is too large for memory.
@@ -122,29 +102,6 @@ class ArrayBlocks(Blocks):
             _release(self._array)
 
 
-class SparseBlocks(Blocks):
-    """A CSR matrix whose arrays are memory maps."""
-
-    is_sparse = True
-
-    def __init__(self, matrix: Any):
-        if matrix.format != "csr":
-            raise ValueError(f"X is a sparse matrix on disk in {matrix.format} format; store it as CSR")
-        self._matrix = self.array = matrix
-        self.shape, self.dtype = matrix.shape, float_dtype(matrix.dtype)
-
-    def _read(self) -> Iterator[Block]:
-        M = self._matrix
-        step = block_rows(max(1, int(M.indptr[-1]) // max(1, self.shape[0])), M.data.itemsize + M.indices.itemsize)
-        for start in range(0, self.shape[0], step):
-            pointers = np.array(M.indptr[start : start + step + 1])
-            part = slice(pointers[0], pointers[-1])
-            data, indices = np.array(M.data[part]), np.array(M.indices[part])
-            yield sparse.csr_array((data, indices, pointers - pointers[0]), shape=(pointers.size - 1, self.shape[1]))
-            _release(M.data)
-            _release(M.indices)
-
-
 class ParquetBlocks(Blocks):
     """A ``pyarrow.dataset.Dataset``. All columns of numbers are features, except for that of the labels."""
 
@@ -153,27 +110,29 @@ class ParquetBlocks(Blocks):
     def __init__(self, dataset: Any, label: Any = None, columns: Any = None):
         from pyarrow import types
 
-        self._dataset, names = dataset, dataset.schema.names
-        self._label = self._checked_label(label) if isinstance(label, str) else None
-        self.feature_names = [name for name in names if name != self._label] if columns is None else list(columns)
-        if columns is not None and self._label in self.feature_names:
-            raise ValueError(f"columns= has {self._label!r}, which y= names as the labels; leave it out of one of them")
+        self._dataset, self._label = dataset, label if isinstance(label, str) else None
+        self._require_column(self._label)
+        others = [name for name in dataset.schema.names if name != self._label]
+        self.feature_names = others if columns is None else list(columns)
+        if self._label in self.feature_names:
+            raise ValueError(f"columns= has {label!r}, which y= names as the labels; leave it out of one of them")
         for name in self.feature_names:
-            if name not in names:
-                raise ValueError(
-                    f"X has no column {name!r}, which the model was fitted on or columns= names; there are "
-                    f"{', '.join(names[:20])}"
-                )
-            kind = dataset.schema.field(name).type
+            self._require_column(name, "the model was fitted on or columns= names")
+        kinds = {name: dataset.schema.field(name).type for name in self.feature_names}
+        for name, kind in kinds.items():
             if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
                 raise ValueError(
                     f"column {name!r} of X is {kind}, not numbers; name it as y if it holds the labels, or choose columns of "
                     "numbers: lapwing.blocks.as_blocks(X, columns=[...])"
                 )
-        kinds = [dataset.schema.field(name).type for name in self.feature_names]
-        small = all(types.is_float32(kind) or types.is_float16(kind) for kind in kinds)
+        small = all(types.is_float32(kind) or types.is_float16(kind) for kind in kinds.values())
         self.dtype = np.dtype(np.float32 if small else np.float64)
         self.shape = (dataset.count_rows(), len(self.feature_names))
+
+    def _require_column(self, name: str | None, why: str = "y= names") -> None:
+        names = self._dataset.schema.names
+        if name is not None and name not in names:
+            raise ValueError(f"X has no column {name!r}, which {why}; there are {', '.join(names[:20])}")
 
     def _read(self) -> Iterator[Block]:
         start = 0
@@ -191,96 +150,58 @@ class ParquetBlocks(Blocks):
             start += batch.num_rows
 
     def labels(self, y: Any) -> Any:
-        label = self._label
-        if label is not None and y is not None and not (isinstance(y, str) and y == label):
-            told = repr(y) if isinstance(y, str) else f"an array of {len(y)}"
-            raise ValueError(
-                f"y is {told}, but X was made with y={label!r}; pass y={label!r}, or make X without: as_blocks(X, columns=[...])"
-            )
-        if label is None and isinstance(y, str):
-            label = self._checked_label(y)
-            if label in self.feature_names:
-                raise ValueError(f"y={y!r} is one of the features; leave it out of them: as_blocks(X, y={y!r})")
+        """The column that y names, or that X was made with; other labels in its place are an error."""
+        named = y if isinstance(y, str) else None
+        if self._label is not None and y is not None and named != self._label:
+            told = repr(named) if named else f"an array of {len(y)}"
+            raise ValueError(f"y is {told}, but X was made with y={self._label!r}; pass that, or make X without it")
+        label = named or self._label
         if label is None:
             return y
+        self._require_column(label)
+        if label in self.feature_names:
+            raise ValueError(f"y={label!r} is one of the features; leave it out of them: as_blocks(X, y={label!r})")
         return np.concatenate([b.column(0).to_numpy(zero_copy_only=False) for b in self._batches([label], 1 << 16)])
-
-    def _checked_label(self, label: str) -> str:
-        names = self._dataset.schema.names
-        if label not in names:
-            raise ValueError(f"y={label!r} is no column of X; there are {', '.join(names[:20])}")
-        return label
 
     def _batches(self, columns: Any, rows: int) -> Iterator[Any]:
         from pyarrow import dataset
 
         options = {}
-        if isinstance(getattr(self._dataset, "format", None), dataset.ParquetFileFormat):
-            # Read in pieces, and not ahead.
+        if isinstance(
+            getattr(self._dataset, "format", None), dataset.ParquetFileFormat
+        ):  # read in pieces, and not ahead
             scan = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
             options["fragment_scan_options"] = scan
-        scanner = self._dataset.scanner(
-            columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1, **options
-        )
-        return (batch for batch in scanner.to_batches() if batch.num_rows)
+        options |= {"batch_readahead": 1, "fragment_readahead": 1}
+        batches = self._dataset.to_batches(columns=columns, batch_size=rows, **options)
+        return (batch for batch in batches if batch.num_rows)
 
 
-class Mapped(Blocks):
-    """Other blocks under a function of a block, or some of their rows: those of a mask."""
-
-    def __init__(self, blocks: Blocks, function: Callable[[Block], Block] | None, kept: np.ndarray | None = None):
-        self._blocks, self._kept, self._function = blocks, kept, function or (lambda block: block)
-        self.shape = (blocks.shape[0] if kept is None else int(kept.sum()), blocks.shape[1])
-        self.dtype, self.is_sparse, self.is_local = blocks.dtype, blocks.is_sparse, blocks.is_local
-        self.feature_names = blocks.feature_names
-
-    def each(self, function: Callable[[int, Block], list], doing: str) -> list:
-        # Without ``self``, since this is sent to the workers of a cluster.
-        before = None if self._kept is None else np.concatenate([[0], np.cumsum(self._kept)])
-        return self._blocks.each(partial(_mapped, function, self._function, self._kept, before), doing)
-
-    def take(self, rows: np.ndarray) -> Block:
-        return self._function(self._blocks.take(rows if self._kept is None else np.flatnonzero(self._kept)[rows]))
+def joined(results: list[list]) -> list:
+    """The sums of the parts of some results."""
+    return [reduce(add, parts) for parts in zip(*results, strict=True)]
 
 
-def _mapped(function: Callable, own: Callable, kept: Any, before: Any, first: int, block: Block) -> Any:
-    if kept is not None:
-        block, first = block[np.flatnonzero(kept[first : first + block.shape[0]])], int(before[first])
-    return function(first, own(block))
-
-
-def joined(one: list, other: list) -> list:
-    """The sums of the parts of two results. The first may be changed; an empty one is none."""
-    return list(map(iadd, one, other)) if one else other
-
-
-def taken(rows: np.ndarray, first: int, block: Block) -> list:
+def taken(rows: np.ndarray, first: int, block: Block) -> list[list[Block]]:
     """The rows of these ascending numbers that a block holds."""
-    low, high = np.searchsorted(rows, [first, first + block.shape[0]])
+    low, high = np.searchsorted(rows, [first, first + len(block)])
     return [[block[rows[low:high] - first]]]
 
 
-def stacked(blocks: list[Block]) -> Block:
-    """Blocks one below the other."""
-    return canonical(sparse.vstack(blocks, format="csr")) if sparse.issparse(blocks[0]) else np.concatenate(blocks)
-
-
-def checked(block: Any, name: str, start: int, width: int, dtype: np.dtype) -> Block:
-    """A block of finite numbers that is as wide as X. Other blocks raise an error that names them."""
-    if not sparse.issparse(block):
-        # Of any library, on any device.
-        block = import_module("..device", __package__).host(block) if is_foreign(block) else np.asarray(block)
-    if block.ndim != 2 or block.shape[1] != width:
-        raise ValueError(f"{name} has shape {block.shape}, but X has {width} columns; mend or drop that block")
+def checked(block: Any, number: int, start: int, shape: tuple, dtype: np.dtype) -> Block:
+    """A block of finite numbers that has the shape it should have. Other blocks raise an error that names them."""
+    name = f"block {number} of X (from row {start:,})"
+    if sparse.issparse(block):
+        raise ValueError(f"{name} is sparse; rows in blocks are dense: pass a sparse array in memory, if there is room")
+    block = np.asarray(block)
+    if block.shape != shape:
+        raise ValueError(f"{name} has shape {block.shape}, but {shape} was announced; mend or drop that block")
     if block.dtype.kind not in "fiub":
         raise ValueError(f"{name} holds {block.dtype}, not numbers; convert it first")
-    block = canonical(block).astype(dtype, copy=False)
-    values = block.data if sparse.issparse(block) else block
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = values.sum(dtype=np.float64)
-    if not np.isfinite(total) and not np.isfinite(values).all():
-        bad = ~np.isfinite(values)
-        row = start + int(block.tocoo().coords[0][bad][0] if sparse.issparse(block) else np.argwhere(bad)[0, 0])
+    block = block.astype(dtype, copy=False)
+    bad = ~np.isfinite(block)
+    if bad.any():
+        row = start + int(np.argwhere(bad)[0, 0])
         raise ValueError(f"{name} contains NaN or infinity (the first in row {row:,}); impute or drop such rows")
     return block
 
@@ -301,12 +222,7 @@ def float_dtype(dtype: Any) -> np.dtype:
 
 
 def is_on_disk(X: Any) -> bool:
-    """Whether X is a memory map, or a sparse matrix made of memory maps, that takes more than the working memory."""
-    if sparse.issparse(X):  # its arrays are views, since a sparse matrix keeps no subclasses
-        if X.format not in ("csr", "csc") or memory_map(X.data) is None:
-            return False
-        return X.data.size * float_dtype(X.dtype).itemsize + X.indices.nbytes > working_memory()
-    # A copy of a memory map is in memory, although its class is the same.
+    """Whether X is a memory map, and not a copy of one, that takes more than the working memory."""
     on_disk = isinstance(X, np.memmap) and memory_map(X) is not None
     return on_disk and X.size * float_dtype(X.dtype).itemsize > working_memory()
 

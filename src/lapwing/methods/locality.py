@@ -129,10 +129,9 @@ class LPP(LinearReducer):
         The least ratio, :math:`\rho`, that the directions attain. Set only with ``constraint="trace-ratio"``.
 
         The eigenvalues are then those of :math:`X^\top (L - \rho D) X`, and add up to 0.
-    explained_ratio_ : ndarray of shape (n_components,) or None
+    explained_ratio_ : ndarray of shape (n_components,)
         The share of the variance of X (of the divided columns, where there is a ``scale_``) that each direction adds to what
-        those before it hold. The sum is the share that :meth:`inverse_transform` can restore. None where X is sparse and read
-        in blocks.
+        those before it hold. The sum is the share that :meth:`inverse_transform` can restore.
     rank_ : int or None
         How many directions the data and the constraint leave. None where finding it would need a dense matrix of n x n. A
         column ten million times smaller than another counts as constant, so scale such columns first.
@@ -188,7 +187,6 @@ class LPP(LinearReducer):
 
     about = About("neighbours", NEIGHBORS, "D", ("dense", "sparse"))
     _rules: ClassVar[Rules] = Rules(paper={"center": False})
-    _reads_links_alone: ClassVar[bool] = True
     default_graph: ClassVar[Any] = KNN
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
 

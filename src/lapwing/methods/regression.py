@@ -244,9 +244,9 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     scaling: str = "auto"
 
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
-    _reads_links_alone: ClassVar[bool] = True
     n_neighbors: ClassVar[int] = 15
     _takes_tensors: ClassVar[bool] = False
+    _takes_blocks: ClassVar[bool] = False  # documents are sparse, and rows in blocks are dense
     _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
     _takes_weights: ClassVar[bool] = False  # the regression reads documents one by one
     _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE, unit_length=True)

@@ -90,7 +90,6 @@ class LaplacianScore(FeatureSelector):
     normalize: str | None = "auto"
 
     about = About("features", NEIGHBORS, "D")
-    _reads_links_alone: ClassVar[bool] = True
     default_graph: ClassVar[Any] = KNN
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:

@@ -75,7 +75,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
     # Whether sums over the rows of each class are enough for graphs of classes, and default graphs of many rows are sampled.
     _takes_sums: ClassVar[bool] = False
-    _reads_links_alone: ClassVar[bool] = False  # whether rows without links matter only through their mean
     _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
     _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
     _takes_blocks: ClassVar[bool] = False  # whether it takes rows on disk or on a cluster

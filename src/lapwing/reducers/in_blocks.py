@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from .. import data as memory
 from .._labels import class_codes
 from ..data import Data, validated
 from ..graphs import Graph
@@ -19,25 +18,26 @@ class AllRowsError(ValueError):
 
 def in_blocks(estimator: Any, data: Any) -> Data:
     """Rows in blocks that know what will be asked of them, or all rows where blocks are not enough and rows fit."""
-    blocks = data.X
-    if (blocks.is_sparse and data.n <= memory.LARGE_SIDE) or (data.weights is not None and data.fits):
+    array = data.X.array
+    if data.weights is not None and data.fits:
         return all_rows(estimator, data)
     try:
         _require_blocks(estimator, getattr(estimator, "graph", None), getattr(estimator, "penalty", None))
         graphs = estimator._graphs(data)
         _require_blocks(estimator, graphs.graph, graphs.penalty)
-        ready = data.having(requests=graphs.requests)
-        _require_links(estimator, graphs) if ready.is_large else ready.require_room()
+        data.require_room(graphs.requests)
     except ValueError as error:
-        if data.fits or (isinstance(error, AllRowsError) and blocks.array is not None):
-            return all_rows(estimator, data, None if data.fits else blocks.array)
+        if data.fits or (isinstance(error, AllRowsError) and array is not None):
+            return all_rows(estimator, data, None if data.fits else array)
         raise
+    codes = None
     if get_tags(estimator).target_tags.required or graphs.reads_labels:
-        codes = class_codes(blocks.labels(data.y), data.n)[0]
+        codes = class_codes(data.X.labels(data.y), data.n)[0]
         codes = codes.astype(np.min_scalar_type(-int(codes.max()) - 1))
         # A row of weight 0 counts as absent and has no class.
-        ready = ready.having(codes=codes if data.weights is None else np.where(data.weights > 0, codes, -1))
-    return ready
+        codes = codes if data.weights is None else np.where(data.weights > 0, codes, -1)
+    weighs = any(leaf.weighs_classes for leaf in graphs.leaves if leaf.reads_labels and not leaf.requests())
+    return data.having(codes, graphs.requests, codes is not None and weighs)
 
 
 def all_rows(estimator: Any, data: Any, array: Any = None) -> Data:
@@ -54,15 +54,3 @@ def _require_blocks(estimator: Any, graph: Any, penalty: Any) -> None:
         why = given.why_all_rows() if isinstance(given, Graph) else None
         if why is not None:
             raise AllRowsError(f"{name}={given!r} of {type(estimator).__name__} cannot be built: {why}")
-
-
-def _require_links(estimator: Any, graphs: Any) -> None:
-    """Raise where rows without links matter. Of sparse rows with many features only those with links are held."""
-    given = estimator.get_params(deep=False)
-    unlinked = [leaf for leaf in graphs.leaves if not leaf.requests()]
-    truncated = not isinstance(given.get("pca"), str | None) or given.get("normalize") == "trace"
-    if not estimator._reads_links_alone or unlinked or truncated or graphs.penalty is not None:
-        raise ValueError(
-            f"X has sparse rows in blocks, of more than {memory.LARGE_SIDE:,} features; only LPP, LPI and LaplacianScore take "
-            f'them, with graphs of neighbours and without pca=, penalty= and normalize="trace", and not {estimator!r}'
-        )

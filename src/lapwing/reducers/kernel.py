@@ -18,7 +18,6 @@ from ..maps import Coordinates, Kernel
 from ..problem import Problem
 from ..solvers import fix_signs
 from .base import takes_tensors
-from .in_blocks import all_rows
 from .projecting import ProjectingReducer
 
 KERNELS_OF_TENSORS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
@@ -68,11 +67,7 @@ class KernelReducer(ProjectingReducer):
         """The rows, or what a kernel matrix says of them. Raise where their kernel matrix would be too large."""
         if not (isinstance(self.kernel, str) or callable(self.kernel)):
             raise ValueError(f"kernel={self.kernel!r} must be a name, or a function of two rows")
-        data: Any = validated(self, X, y, **weights)
-        if not data.is_ready:
-            if data.X.array is None:
-                data.require_memory(type(self).__name__)
-            data = all_rows(self, data, data.X.array)
+        data: Any = validated(self, X, y, **weights | {"in_blocks": False})
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
             drawn = f"landmarks={self.landmarks} are drawn among the rows of X"
