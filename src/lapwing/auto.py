@@ -250,13 +250,15 @@ def check_options(estimator: Any) -> dict[str, Any]:
 
 
 def _told_apart(graphs: GraphFacts, data: Any) -> int:
-    """``n_components="auto"``: the number of classes minus one, which is how many directions a graph of classes determines."""
-    if not graphs.of_classes:
+    """``n_components="auto"``: the number of classes minus one, whatever the graph (thesis, section 2.7)."""
+    try:
+        return max(1, data.class_sizes.size - 1)
+    except ValueError as error:
+        if graphs.reads_labels:
+            raise
         raise ValueError(
-            f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and '
-            f'graph={graphs.graph!r} is something else; give a number of components, or graph="supervised"'
-        )
-    return max(1, data.class_sizes.size - 1)
+            f'n_components="auto" is the number of classes minus one, so give a number of components: {error}'
+        ) from error
 
 
 def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np.ndarray | None:

@@ -229,6 +229,10 @@ def test_bad_normalize(estimator):
         OLPP("auto", graph=SameClass()),
         MMC("auto"),
         KernelLPP("auto", graph="supervised"),
+        LPP("auto"),
+        OLPP("auto", graph=7),
+        LPDP("auto"),
+        LPCA("auto"),
     ],
     ids=str,
 )
@@ -238,12 +242,16 @@ def test_as_many_directions_as_classes_less_one(estimator):
     assert clone(estimator).fit(X, some).eigenvalues_.size == 3
 
 
-@pytest.mark.parametrize(
-    "estimator", [LPP("auto"), LPP("auto", graph="semi"), LPDP("auto"), MFA("auto"), LPCA("auto")], ids=str
-)
-def test_elsewhere_the_number_must_be_given(estimator):
+@pytest.mark.parametrize("estimator", [LPP("auto"), LPCA("auto"), KernelLPP("auto")], ids=str)
+@pytest.mark.parametrize("labels", [None, X[:, 2] / 3], ids=["none", "numbers"])
+def test_without_classes_the_number_must_be_given(estimator, labels):
     with pytest.raises(ValueError, match=r'n_components="auto" .*give a number'):
-        clone(estimator).fit(X, y)
+        clone(estimator).fit(X, labels)
+
+
+def test_the_number_of_classes_decides_nothing_else():
+    counted, given = LPP("auto").fit(X, y), LPP(9).fit(X)
+    np.testing.assert_array_equal(counted.components_, given.components_)
 
 
 def test_more_classes_than_dimensions():

@@ -51,8 +51,7 @@ class LPP(LinearReducer):
     ----------
     n_components : int, float, "auto" or None, default=2
         How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``), and
-        ``"auto"``, for graphs of classes alone, one fewer than there are classes. Asking for more than there are raises an
-        error.
+        ``"auto"`` one fewer than there are classes in y, whatever the graph. Asking for more than there are raises an error.
 
         A float between 0 and 1 keeps as many as it takes to reach this share of what all directions together reach, where a
         direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`.

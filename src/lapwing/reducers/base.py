@@ -322,8 +322,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse, tags.array_api_support = self._takes_sparse, self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
-        by_word = isinstance(penalty, Integral) or (
-            isinstance(graph, str) and graph in NAMES
+        by_size = isinstance(getattr(self, "n_components", 0), str) and hasattr(self, "pca")  # a number of classes
+        by_word = (
+            by_size or isinstance(penalty, Integral) or (isinstance(graph, str) and graph in NAMES)
         )  # a size is of a Repulsion
         tags.target_tags.required = by_word or any(isinstance(g, Graph) and g.reads_labels for g in (graph, penalty))
         return tags
