@@ -22,6 +22,7 @@ from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solv
 # The rounding of rows before they are centred adds at most this share of their sum of squares to an eigenvalue of their scatter.
 ROUNDING = {"float64": EPS**2, "float32": float(np.finfo(np.float32).eps) ** 2}
 FAR_ROW = 1e8  # how many times the second largest variance the largest is, where one row may be all there is to it
+MOST_LOST = 1e-6  # the share of the median variance of a column that rounding of a mean may have
 SHORT_SHARE = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
 LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
@@ -126,8 +127,8 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_product
     plain = data.mean()
     mean = np.zeros(data.d) if centre.at_origin else plain if centre.degrees is None else data.mean(centre.degrees)
     whole = keep.share is None and centre.is_seen and not keep.principal
-    if centre.at_origin and not data.deviations().any():
-        raise RankError(CONSTANT)
+    if centre.at_origin:
+        _check_origin(data, plain, centre)
     by_products = data.is_large or (by_products and data.is_sparse)
     if whole and (by_products or not data.is_wide):
         return Coordinates(data, mean, np.transpose, mean, by_products=by_products)
@@ -145,6 +146,21 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_product
     elif centre.at_origin and centre.is_seen and about is not mean:
         shift = -(about @ N)
     return Coordinates(F, shift, lambda V: (N @ V).T, mean, (values, total), N.shape[1])
+
+
+def _check_origin(data: Any, mean: np.ndarray, centre: Centre) -> None:
+    """Raise where X is constant, and warn where a constraint that is not centred loses its digits to the mean."""
+    variances = np.square(data.deviations())
+    if not variances.any():
+        raise RankError(CONSTANT)
+    lost = EPS * (mean @ mean) / np.median(variances[variances > 0])
+    if centre.is_seen and lost > MOST_LOST:
+        warnings.warn(
+            f"X is so far from 0 that center=False leaves an accuracy of {lost:.0g}; subtract X.mean(axis=0) first, or leave "
+            "center= out",
+            UserWarning,
+            stacklevel=caller_stacklevel(),
+        )
 
 
 def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray, np.ndarray | None]:

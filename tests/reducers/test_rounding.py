@@ -1,5 +1,7 @@
 """Rounding is never taken for data: rows far from the origin, directions of little variance, graphs that link equal rows only."""
 
+import warnings
+
 import numpy as np
 import oracles as o
 import pytest
@@ -11,7 +13,9 @@ from lapwing import (
     GLPCA,
     L21PCA,
     LPCA,
+    LPDP,
     LPP,
+    LSDA,
     MFA,
     NPE,
     OLPP,
@@ -27,6 +31,17 @@ from lapwing.graphs import KNN, CodingLength, Pairs, SameClass, TangentAlignment
 
 BLOBS, CLASSES = o.blobs(150, 8)
 REPEATED, COPIES = np.repeat(o.blobs(14, 5)[0], 2, axis=0), np.repeat(np.arange(14), 2)  # a class is one point
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.CertificateWarning")
+@pytest.mark.parametrize("method", [LPP, NPE, LPDP, LSDA])
+def test_an_origin_that_takes_digits_is_said(method):
+    with pytest.warns(UserWarning, match="center=False leaves an accuracy of"):
+        method(2, center=False).fit(BLOBS + 1e5, CLASSES)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="X is so far from 0")
+        method(2, center=False).fit(BLOBS + 1e2, CLASSES)
+        method(2).fit(BLOBS + 1e5, CLASSES)
 
 
 @pytest.mark.parametrize("offset", [1e6, 1e7, 1e8])
