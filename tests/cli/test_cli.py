@@ -714,7 +714,6 @@ def test_a_terminal_without_unicode_is_given_other_letters():
     ("arguments", "code", "message"),
     [
         (["fit", "none.csv"], 1, "none.csv: No such file or directory"),
-        (["fit", "iris.csv", "--categories", "name", "--no-one-hot"], 1, "column 'name' with text (--no-one-hot)"),
         (["fit", "iris.csv", "--standardize", "perhaps"], 2, "'perhaps' is not one of 'auto', 'yes', 'no'"),
         (["inspect", "iris.csv"], 1, "lapwing fit iris.csv makes a model"),
         (["transform", "iris.csv", "iris.csv"], 1, "not a zip file"),

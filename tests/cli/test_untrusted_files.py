@@ -119,7 +119,6 @@ def test_a_new_file_among_images_is_fine(folder):
         (["fit", "names.csv", "-d", "1", "-o", "names.model"], 0),
         (["fit", "names.csv", "-d", "1", "--label", f"kind{ESCAPE}", "-o", f"m{ESCAPE}"], 0),
         (["fit", "names.csv", "--label", f"kin{ESCAPE}"], 1),
-        (["fit", "names.csv", "--no-one-hot"], 1),
         (["fit", f"{ESCAPE}.csv"], 1),
         (["fit", f"{ESCAPE}.xls"], 1),
         (["--debug", "fit", f"{ESCAPE}.csv"], 1),

@@ -276,7 +276,6 @@ def _loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], 
     """Lines of Python that read the table as the command did."""
     read, prepare = reading.changed()
     columns = {"aside": tuple(aside.values())} if aside else {}
-    columns |= {"categories": prepare["categories"]} if "categories" in prepare else {}
     options = {"mixed": True, **read, **columns, **sampled}
     arguments = ", ".join(
         [repr("data.csv" if data == "-" else data), *(f"{name}={value!r}" for name, value in options.items())]

@@ -231,7 +231,7 @@ def _read(estimator: Any, data: str, reading: Reading) -> Any:
     taken = Taken(estimator)
     own = last_step(estimator)
     how = {"mixed": True, "targets": reads_targets(own), "n_features": estimator.n_features_in_}
-    table = read(data, categories=taken.categories, features=taken.names, **how, **reading.read)
+    table = read(data, features=taken.names, **how, **reading.read)
     if table.is_mixed:
         table = replace(table, X=taken.rows(table))
     needed = get_tags(own).target_tags.required

@@ -310,7 +310,7 @@ def transform(
     whole = estimator = loaded(model, import_)
     projector = _projector(whole, coordinates, output)
     taken = Taken(whole)
-    how: dict[str, Any] = {"mixed": taken.is_mixed, "categories": taken.categories, "features": taken.names}
+    how: dict[str, Any] = {"mixed": taken.is_mixed, "features": taken.names}
     tables = batches(data, **reading.read, **how, n_features=whole.n_features_in_)
     named, plain = has_columns(data), output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", named), "id": _name(id, "id", named)}

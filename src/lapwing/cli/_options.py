@@ -44,7 +44,7 @@ class Reading:
     ``read`` are the options of :func:`lapwing.tables.read`, ``prepare`` those of :func:`lapwing.tables.prepare`.
     """
 
-    PREPARING = ("impute", "one_hot", "dates", "standardize", "categories", "missing")
+    PREPARING = ("impute", "standardize", "categories", "missing")
 
     def __init__(
         self,
@@ -67,13 +67,6 @@ class Reading:
             bool | None,
             Advanced("--impute/--no-impute", help="Fill in missing values, or refuse them; else where there are some."),
         ] = None,
-        one_hot: Annotated[
-            bool,
-            Advanced("--one-hot/--no-one-hot", help="Encode columns of text, or refuse them.", show_default=False),
-        ] = True,
-        dates: Annotated[
-            bool, Advanced("--dates/--no-dates", help="Dates as numbers, or refuse them.", show_default=False)
-        ] = True,
         standardize: Annotated[
             Literal["auto", "yes", "no"],
             Advanced(
@@ -107,8 +100,8 @@ class Reading:
         self.label, self.id, self.drop = label, id, listed(drop)
         self.read: dict[str, Any] = {"label": label, "labels": not no_label, "id": id, "drop": self.drop}
         self.read |= {"header": header, "resize": width_and_height(resize), "grey": grey, "zero_based": zero_based}
-        self.prepare: dict[str, Any] = {"impute": impute, "one_hot": one_hot, "dates": dates}
-        self.prepare |= {"standardize": standardize, "categories": listed(categories), "missing": listed(missing)}
+        self.prepare: dict[str, Any] = {"impute": impute, "standardize": standardize}
+        self.prepare |= {"categories": listed(categories), "missing": listed(missing)}
 
     def words(self, preparing: bool = True) -> list[str]:
         """The arguments that were given, for another command; without ``preparing`` those that say how to read."""

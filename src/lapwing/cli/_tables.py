@@ -12,8 +12,7 @@ def read_prepared(data: str, reading: Reading, targets: bool = False, **more: An
     """Read the data, prepare its columns, and say what was done."""
     from ..tables import prepare, read
 
-    how = {"mixed": True, "categories": reading.prepare["categories"], "targets": targets}
-    table = read(data, **how, **reading.read, **more)
+    table = read(data, mixed=True, targets=targets, **reading.read, **more)
     for note in table.notes:
         say(note)
     try:
@@ -100,25 +99,17 @@ class Taken:
         self.preparation = preparation_of(model)
         names = getattr(model, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
-        words = [j for j, known in text_columns(model).items() if known is not None or self.preparation is None]
+        words = [] if self.preparation is not None else text_columns(model)
         self.categories = [str(j) if self.names is None else self.names[j] for j in words]
         self.fills_gaps = any(isinstance(part, SimpleImputer) for part in [model, *model.get_params().values()])
         self.is_mixed = self.preparation is not None or bool(self.categories) or self.fills_gaps
 
     def rows(self, table: Any) -> Any:
         """The rows of a table of columns: as the preparation gives them, or as pandas reads them."""
-        import numpy as np
+        from ..tables.preparation import plain_rows
 
-        from ..tables.cells import cells_of
-        from ..tables.preparation import number_column, stacked, typed_values
-
-        if self.preparation is not None:
-            names = self.preparation.columns_
-            by_place = not set(names) <= set(table.feature_names) and len(names) == len(table.feature_names)
-            return self.preparation.transform(table.X.rename_columns(list(names)) if by_place else table.X)
-        columns = []
-        for name in table.feature_names:
-            cells = cells_of(table.X[name], as_text=name in self.categories)
-            words = np.array([np.nan if cell is None else cell for cell in cells.tolist()], dtype=object)
-            columns.append(words if name in self.categories else typed_values(cells, number_column(None), name))
-        return stacked(columns)
+        if self.preparation is None:
+            return plain_rows(table.X, self.categories)
+        names = self.preparation.columns_
+        by_place = not set(names) <= set(table.feature_names) and len(names) == len(table.feature_names)
+        return self.preparation.transform(table.X.rename_columns(list(names)) if by_place else table.X)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import require
+
 #: How tables write that a value is missing; pandas reads nearly all of these as gaps, too.
 MISSING = frozenset(
     {"", "-", "--", "?", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "n/a", "-1.#IND", "1.#IND", "-1.#QNAN", "1.#QNAN"}
@@ -20,13 +22,11 @@ BLANKS = " \u00a0\u202f'’"  # what may stand between thousands, beside commas 
 LONGEST_NUMBER = 60  # characters; longer text is no number with separators or a unit
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")  # a number as people name categories by; 007 is another name than 7
 CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|AUD|CAD"
-UNIT = re.compile(
-    rf"(?P<sign>[+-]?)\s*(?P<before>{CURRENCY})?\s*(?P<number>[+-]?[\d.,{BLANKS}]+(?:[eE][+-]?\d+)?)\s*(?P<after>{CURRENCY}|%)?"
-)
-DIGITS = {
+NUMBERS = {
     sign: re.compile(
-        rf"[+-]?(?=[{sign}]?\d)(?:\d*|[1-9]\d{{0,2}}(?:(?P<gap>[{group}{BLANKS}])\d{{3}})(?:(?P=gap)\d{{3}})*)"
-        rf"(?:[{sign}]\d*)?(?:[eE][+-]?\d+)?"
+        rf"(?P<sign>[+-])?\s*(?P<before>{CURRENCY})?\s*(?P<own>(?(sign)|[+-]?))(?=[{sign}]?\d)"
+        rf"(?P<digits>(?:[1-9]\d{{0,2}}(?P<gap>[{group}{BLANKS}])\d{{3}}(?:(?P=gap)\d{{3}})*|\d*)"
+        rf"(?:[{sign}]\d*)?(?:[eE][+-]?\d+)?)\s*(?P<after>(?(before)|(?:{CURRENCY}|%)?))"
     )
     for sign, group in ((".", ","), (",", "."))
 }
@@ -45,34 +45,25 @@ FORMATS = (ISO, *(day + clock for clock, day in product(TIMES, (*DAYS, *WORDS)))
 def cells_of(column: Any, marks: Collection[str] = (), as_text: bool = False) -> np.ndarray:
     """A column of any library as floats, as ``datetime64[us]``, or as text with None for gaps.
 
-    Parameters
-    ----------
-    column : array-like of shape (n_rows,)
-        Of NumPy, pandas, polars or pyarrow, or a list.
-    marks : collection of str
-        Marks of missing values beside the usual ones.
-    as_text : bool
-        Whether numbers and dates become text, too, as categories are named by it.
+    ``marks`` mean missing values beside the usual ones; ``as_text`` names numbers and dates, too, as categories are named.
     """
-    values = values_of(column)
-    if values.dtype.kind == "M" and not as_text:
-        return values.astype("datetime64[us]")
+    values = values_of(column if as_text else _numbers_of_arrow(column, marks))
     if values.dtype.kind in "biuf" and not as_text:
-        return _without(_floats(values), marks)
+        is_single = values.dtype.kind == "f" and values.dtype.itemsize <= 4
+        return _without(values.astype(np.float32 if is_single else np.float64), marks)
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")
-    cells = values.tolist()
     try:
-        known = {cell: _cell(cell, marks) for cell in set(cells)}
+        known = {cell: _cell(cell, marks) for cell in set(values.tolist())}
     except TypeError as error:
         raise TypeError("holds lists or records") from error
     kinds = {type(cell) for cell in known.values()} - {type(None)}
-    if kinds == {float} and not as_text:
-        return _without(np.array([known[cell] for cell in cells], dtype=np.float64), marks)
-    if kinds == {datetime} and not as_text:
-        return np.array([known[cell] for cell in cells], dtype="datetime64[us]")
-    texts = {cell: _text(cell, plain, marks) for cell, plain in known.items()}
-    return np.array([texts[cell] for cell in cells], dtype=object)
+    if not as_text and (kinds == {datetime} or values.dtype.kind == "M"):
+        return np.array([known[cell] for cell in values.tolist()], dtype="datetime64[us]")
+    if not as_text and kinds == {float}:
+        return _without(np.array([known[cell] for cell in values.tolist()], dtype=np.float64), marks)
+    texts = {cell: _name(cell, plain, marks) for cell, plain in known.items()}
+    return np.array([texts[cell] for cell in values.tolist()], dtype=object)
 
 
 def values_of(column: Any) -> np.ndarray:
@@ -80,20 +71,27 @@ def values_of(column: Any) -> np.ndarray:
     if not hasattr(getattr(column, "type", None), "index_type"):
         return np.asarray(column)
     chunks = [np.array([], dtype=object)]
-    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
+    for chunk in getattr(column, "chunks", [column]):
         words = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
-        places = chunk.indices.to_numpy(zero_copy_only=False)
-        chunks.append(words[np.where(np.isnan(places), len(words) - 1, places).astype(np.int64)])
+        chunks.append(words[chunk.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)])
     return np.concatenate(chunks)
 
 
-def _floats(values: np.ndarray) -> np.ndarray:
-    """Single precision stays. Everything else is in double precision, as the same numbers written as text are."""
-    return values.astype(np.float32 if values.dtype.itemsize <= 4 and values.dtype.kind == "f" else np.float64)
+def _numbers_of_arrow(column: Any, marks: Collection[str]) -> Any:
+    """A column of text of Arrow as floats, where all cells are plain numbers or gaps; other columns as they are."""
+    if str(getattr(column, "type", "")) not in ("string", "large_string"):
+        return column
+    pa, compute = require("pyarrow", "tables"), require("pyarrow.compute", "tables")
+    text = compute.utf8_trim_whitespace(column)
+    is_gap = compute.is_in(text, pa.array(sorted(MISSING.union(marks)), column.type))
+    try:
+        return compute.if_else(is_gap, None, text).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column
 
 
 def _without(values: np.ndarray, marks: Collection[str]) -> np.ndarray:
-    numbers = [number for mark in marks if (number := plain(mark)) is not None]
+    numbers = [value for mark in marks if (value := plain(mark)) is not None]
     return np.where(np.isin(values, numbers), values.dtype.type(np.nan), values) if numbers else values
 
 
@@ -102,13 +100,11 @@ def _cell(cell: Any, marks: Collection[str]) -> str | float | datetime | None:
     if isinstance(cell, str):
         text = cell.strip()
         return None if text in MISSING or text in marks else text
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
         return None
     if isinstance(cell, date):
         return _naive(cell if isinstance(cell, datetime) else datetime.combine(cell, time()))
-    if isinstance(cell, Number | np.bool_):
-        return None if cell != cell else float(cell)  # type: ignore[arg-type]
-    return None if cell != cell else str(cell)
+    return float(cell) if isinstance(cell, Number | np.bool_) else str(cell)  # type: ignore[arg-type]
 
 
 def _naive(moment: datetime) -> datetime:
@@ -117,7 +113,7 @@ def _naive(moment: datetime) -> datetime:
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def _text(cell: Any, plain: Any, marks: Collection[str]) -> str | None:
+def _name(cell: Any, plain: Any, marks: Collection[str]) -> str | None:
     """The name of a category. Numbers are named as people write them, and dates as ISO 8601."""
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell)).lower()
@@ -129,10 +125,7 @@ def _text(cell: Any, plain: Any, marks: Collection[str]) -> str | None:
 
 def as_named(text: str) -> str:
     """A number as text in the form in which a reader that made a number of it would name it: 1 for 1.0."""
-    if not WHOLE.fullmatch(text):
-        return text
-    number = float(text)
-    return repr(int(number) if number.is_integer() else number)
+    return repr(int(value) if (value := float(text)).is_integer() else value) if WHOLE.fullmatch(text) else text
 
 
 # Numbers
@@ -146,12 +139,15 @@ def plain(text: str) -> float | None:
         return None
 
 
-def number(text: str, sign: str) -> float | None:
-    """The number that a text is with this decimal sign, perhaps with separated thousands; None for other text."""
-    if not DIGITS[sign].fullmatch(text):
+def number(text: str, sign: str) -> tuple[float, str] | None:
+    """The number that a text is with this decimal sign, and its unit, such as € and %; None for other text."""
+    if sign == "." and (value := plain(text)) is not None:
+        return value, ""
+    found = NUMBERS[sign].fullmatch(text) if len(text) <= LONGEST_NUMBER else None
+    if found is None:
         return None
-    digits = re.sub(rf"[{BLANKS}{',' if sign == '.' else '.'}]", "", text)
-    return float(digits.replace(",", "."))
+    digits = re.sub(rf"[{BLANKS}{',' if sign == '.' else '.'}]", "", found["digits"]).replace(",", ".")
+    return float((found["sign"] or found["own"]) + digits), found["before"] or found["after"]
 
 
 def numbers(cells: Collection[str], written: str) -> tuple[dict[str, float], str] | None:
@@ -160,35 +156,17 @@ def numbers(cells: Collection[str], written: str) -> tuple[dict[str, float], str
     ``written`` is the decimal sign, or "yes/no".
     """
     if written == YES_NO:
-        return _yes_no(cells)
-    values = {cell: plain(cell) for cell in cells} if written == "." else {}
-    if values and None not in values.values():
-        return values, ""  # type: ignore[return-value]
-    units = {cell: _without_unit(cell) for cell in cells}
-    values = {cell: number(digits, written) for cell, (digits, _) in units.items()}
-    found = {unit for _, unit in units.values()}
-    if None in values.values() or len(found - {""}) > 1 or found == {"", "%"}:
+        words = {cell.casefold() for cell in cells}
+        return ({cell: YES[cell.casefold()] for cell in cells}, "") if any(words <= {*pair} for pair in PAIRS) else None
+    found = {cell: number(cell, written) for cell in cells}
+    units = {value[1] for value in found.values() if value}
+    if None in found.values() or len(units - {""}) > 1 or units == {"", "%"}:
         return None
-    return values, max(found, default="")  # type: ignore[return-value]
-
-
-def _yes_no(cells: Collection[str]) -> tuple[dict[str, float], str] | None:
-    words = {cell.casefold() for cell in cells}
-    if any(words <= set(pair) for pair in PAIRS):
-        return {cell: YES[cell.casefold()] for cell in cells}, ""
-    return None
-
-
-def _without_unit(cell: str) -> tuple[str, str]:
-    """The digits of a cell, and its currency or per cent sign."""
-    found = UNIT.fullmatch(cell) if len(cell) <= LONGEST_NUMBER else None
-    if found is None or (found["before"] and found["after"]):
-        return cell, ""
-    return found["sign"] + found["number"].strip(BLANKS), found["before"] or found["after"] or ""
+    return {cell: value[0] for cell, value in found.items() if value}, max(units, default="")
 
 
 def is_like_a_number(cell: str) -> bool:
-    return any(numbers([cell], sign) is not None for sign in DIGITS)
+    return any(number(cell, sign) for sign in NUMBERS)
 
 
 # Dates
@@ -196,24 +174,18 @@ def is_like_a_number(cell: str) -> bool:
 
 def format_of(cells: Collection[str]) -> str | None:
     """The first of the known formats that all of the cells have; None where there is none."""
-    first = next(iter(cells))
-    return next((form for form in FORMATS if _fits([first], form) and _fits(cells, form)), None)
+    return next((form for form in FORMATS if all(parsed(cell, form) for cell in cells)), None)
 
 
-def _fits(cells: Collection[str], form: str) -> bool:
+def parsed(cell: str, form: str) -> datetime | None:
+    """The date that a text in this format is; None for other text."""
     try:
-        return all(parsed(cell, form) is not None for cell in cells)
+        if form != ISO:
+            return datetime.strptime(cell, form)
+        # A number such as 20240101 is not a date.
+        return _naive(datetime.fromisoformat(cell)) if re.match(r"\d{4}-\d\d-\d\d", cell) else None
     except ValueError:
-        return False
-
-
-def parsed(cell: str, form: str) -> datetime:
-    """The date that a text in this format is. Raise a ValueError for other text."""
-    if form != ISO:
-        return datetime.strptime(cell, form)
-    if len(cell) < len("2024-01-01") or not cell[4] == "-" == cell[7]:  # a number such as 20240101 is not a date
-        raise ValueError(f"{cell!r} is no date")
-    return _naive(datetime.fromisoformat(cell))
+        return None
 
 
 def days(dates: np.ndarray) -> np.ndarray:

@@ -10,127 +10,72 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.io import mminfo
+from sklearn.datasets import load_svmlight_file
 
 from .._extras import require
 from .._validation import check_compressed
-from .table import (
-    Table,
-    Wanted,
-    batch_rows,
-    check_file,
-    check_memory,
-    float_type,
-    known,
-    limit,
-    readable,
-    roles_of,
-    unpacked,
-)
+from .files import check_file, check_memory, readable, unpacked
+from .table import Table, batch_rows, known, roles_of
 
-ZIP = b"PK"
 SPARSE = {"format", "shape", "data"}  # keys that scipy.sparse.save_npz writes
 IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # others, such as EPS, may run programs
 GREY = frozenset(["1", "L", "F", "I", "I;16", "I;16B", "I;16L", "I;16N"])  # Pillow's modes of one channel
 DEEP = GREY - {"1", "L"}
-FORMATS = (
-    "BMP",
-    "GIF",
-    "JPEG",
-    "PNG",
-    "PPM",
-    "TIFF",
-    "WEBP",
-)  # others are refused, since some, such as EPS, run programs
 PIXEL = 24  # bytes per pixel while an image is read: it is decoded, rotated, converted, and stored as float32
 
 
 # NumPy
 
 
-def read_numpy(path: str, wanted: Wanted) -> Iterator[Table]:
+def read_numpy(path: str, wanted: Any) -> Iterator[Table]:
     """One array, which is mapped and never in memory whole, or an archive of arrays, dense or sparse."""
     with _loaded(path) as found:
-        if isinstance(found, np.ndarray):
-            if found.ndim < 2:
-                raise ValueError(f"{path}: an array of shape {found.shape}; rows and columns are needed")
-            labels = _labels(path, wanted.label, found.shape, columns=found.ndim == 2)
-            rows = batch_rows(int(np.prod(found.shape[1:])))
-            for start in range(0, len(found), rows):
-                # The file is mapped again for each part, so that the pages of earlier rows do not stay in memory.
-                part = np.lib.format.open_memmap(path, mode="r")[start : start + rows]
-                yield _matrix(path, part, wanted, labels, start)
-        elif set(found.files) >= SPARSE:
-            check_memory(path, sum(_size(found, name) for name in found.files), os.path.getsize(path))
-            yield _sparse(path, _indexed(path, sparse.load_npz(path)), wanted)
-        else:
-            yield _of_archive(path, found, wanted)
+        if not isinstance(found, np.ndarray):
+            is_sparse = set(found.files) >= SPARSE
+            yield _sparse(path, sparse.load_npz(path), wanted) if is_sparse else _of_archive(path, found, wanted)
+            return
+        y = _labels(path, wanted.label, found.shape)
+        rows = batch_rows(int(np.prod(found.shape[1:])))
+        for start in range(0, len(np.atleast_1d(found)), rows):
+            yield _dense(path, found[start : start + rows], wanted, None if y is None else y[start : start + rows])
 
 
 @contextmanager
 def _loaded(path: str) -> Iterator[Any]:
-    """The mapped array of a NumPy file, or its archive. NumPy would take files that begin like neither for pickles."""
+    """The mapped array of a NumPy file, or its archive, whose entries may together not take more memory than is allowed."""
     check_file(path)
     with open(path, "rb") as stream, readable(path, "NumPy file of numbers"):
-        start = stream.read(6)
-        stream.seek(0)
-        if not start.startswith((b"\x93NUMPY", ZIP)):
-            raise ValueError(f"{path}: not a NumPy file, which numpy.save or numpy.savez writes")
-        is_archive = start.startswith(ZIP)
-        yield np.load(stream, allow_pickle=False) if is_archive else np.lib.format.open_memmap(path, mode="r")
+        if not stream.peek().startswith(b"PK"):
+            yield np.lib.format.open_memmap(path, mode="r")
+            return
+        archive = np.load(stream, allow_pickle=False)
+        check_memory(path, sum(entry.file_size for entry in archive.zip.infolist()), os.path.getsize(path))
+        yield archive
 
 
-def _size(archive: Any, name: str) -> int:
-    """The bytes of an entry once it is unpacked, beyond which NumPy reads nothing, whatever its header says."""
-    return archive.zip.getinfo(f"{name}.npy" if f"{name}.npy" in archive.zip.namelist() else name).file_size
+def _of_archive(path: str, archive: Any, wanted: Any) -> Table:
+    X = next((archive[name] for name in ("X", "data") if name in archive.files), np.empty(0))
+    if np.ndim(X) < 2:
+        raise ValueError(f"{path}: no two-dimensional array X or data in it; it has {', '.join(archive.files)}")
+    X = X.reshape(len(X), *archive["image_shape"]) if "image_shape" in archive.files else X
+    keys = [wanted.label] if wanted.label else ["y", "target"]
+    label = next((key for key in keys if key in archive.files), None)
+    y = _labels(path, wanted.label, X.shape) if label is None else _one_per_row(path, label, archive[label], len(X))
+    ids = _one_per_row(path, wanted.id, archive[wanted.id], len(X)) if wanted.id in archive.files else None
+    return _dense(path, X, wanted, y, ids)
 
 
-def _entry(path: str, archive: Any, name: str) -> np.ndarray:
-    check_memory(path, _size(archive, name), os.path.getsize(path))
-    values = archive[name]
-    if not isinstance(values, np.ndarray):
-        raise ValueError(f"{path}: {name} is no array")
-    return values
-
-
-def _of_archive(path: str, archive: Any, wanted: Wanted) -> Table:
-    def values(name: str | None) -> np.ndarray:
-        return _check_values(_entry(path, archive, str(name)), len(X), f"{path}: {name}")
-
-    name = next((name for name in ("X", "data") if name in archive.files), None)
-    X = np.empty(0) if name is None else _entry(path, archive, name)
-    if X.ndim < 2:
-        held = ", ".join(archive.files) or "nothing"
-        raise ValueError(f"{path}: no two-dimensional array X or data in it; it has {held}")
-    key = next((key for key in (wanted.label, "y", "target") if key in archive.files), None)
-    is_label = key is not None and wanted.label in (None, key)
-    y = values(key) if is_label else _labels(path, wanted.label, X.shape, columns=X.ndim == 2)
-    ids = values(wanted.id) if wanted.id in archive.files else None
-    if X.ndim == 2 and "image_shape" in archive.files:
-        X = X.reshape(len(X), *_entry(path, archive, "image_shape"))
-    table = _matrix(path, X, wanted if ids is None else wanted._replace(id=None), y, 0)
-    return table if ids is None else replace(table, ids=ids)
-
-
-def _indexed(path: str, X: Any) -> Any:
-    """The sparse matrix of a file as CSR. Its indices are checked first, since neither SciPy nor scikit-learn checks them."""
-    if X.ndim != 2 or min(X.shape) < 0:
-        raise ValueError(f"its shape is {X.shape}; rows and columns are needed")
-    check_memory(path, 16 * X.shape[0], os.path.getsize(path))
-    if X.format in ("csr", "csc", "bsr"):
-        check_compressed(X)
-    if X.format == "dia" and (np.abs(X.offsets) >= max(X.shape)).any():
-        raise ValueError("a diagonal lies outside of it")
-    return sparse.csr_array(X)
-
-
-def _check_values(values: np.ndarray, n: int, where: str) -> np.ndarray:
+def _one_per_row(path: str, where: str, values: np.ndarray, n: int) -> np.ndarray:
     """Labels or identifiers, which must be one per row, and numbers or text."""
+    where = f"{path}: {where}"
     if values.shape != (n,):
         raise ValueError(f"{where}: shape {values.shape}, but there are {n} rows; one value per row is needed")
     if values.dtype.kind not in "fiubUM":
@@ -138,139 +83,99 @@ def _check_values(values: np.ndarray, n: int, where: str) -> np.ndarray:
     return values
 
 
-def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None, start: int) -> Table:
+def _dense(path: str, X: np.ndarray, wanted: Any, y: Any, ids: Any = None) -> Table:
     """Rows of an array of images, or of an array whose columns are numbered."""
-    _check_numbers(path, X)
-    if 0 in X.shape[1:]:
-        raise ValueError(f"{path}: an array of shape {X.shape}; columns are needed")
-    y = None if labels is None else labels[start : start + len(X)]
-    dtype = float_type([X.dtype])
+    dtype = _float_type(path, X)
     if X.ndim > 2:
-        return Table(np.array(X, dtype).reshape(len(X), -1), y, image_shape=X.shape[1:])
+        return Table(np.array(X, dtype).reshape(len(X), -1), y, ids, image_shape=X.shape[1:])
+    wanted = SimpleNamespace(**vars(wanted))
+    wanted.label, wanted.id = wanted.label if y is None else None, wanted.id if ids is None else None
     names = [str(j) for j in range(X.shape[1])]
-    given = wanted if labels is None else wanted._replace(label=None)
-    roles = roles_of(names, given, path, named=False)
-    columns = [int(name) for name in roles.features]
-    whole = X if len(columns) == X.shape[1] else X[:, columns]
-    y = X[:, int(roles.label)].copy() if roles.label is not None else y
-    return Table(np.array(whole, dtype, order="C"), y, None if roles.id is None else X[:, int(roles.id)].copy())
+    roles = roles_of(names, wanted, path, named=False)
+    y = y if roles.label is None else X[:, int(roles.label)].copy()
+    ids = ids if roles.id is None else X[:, int(roles.id)].copy()
+    whole = X if roles.features == names else X[:, [int(name) for name in roles.features]]
+    return Table(np.array(whole, dtype, order="C"), y, ids)
 
 
-def _check_numbers(path: str, X: Any) -> None:
+def _float_type(path: str, X: Any) -> np.dtype:
+    """The narrowest of float32 and float64 that holds the values of a matrix exactly. Raise where it has none."""
     if X.dtype.kind not in "fiub":
         raise ValueError(f"{path}: an array of {X.dtype}; numbers are needed, not complex ones")
+    if X.ndim < 2 or 0 in X.shape:
+        raise ValueError(f"{path}: an array of shape {X.shape}; rows and columns are needed")
+    return np.dtype(np.float32 if np.result_type(np.float32, X.dtype) == np.float32 else np.float64)
 
 
-def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool = False) -> np.ndarray | None:
+def _labels(path: str, label: str | None, shape: tuple[int, ...]) -> np.ndarray | None:
     """Labels from a file of their own; None where there are no labels, or where they are a column."""
-    if label is None or (columns and re.fullmatch(r"-?\d+", label)):
+    if label is None or (len(shape) == 2 and re.fullmatch(r"-?\d+", label)):
         return None
     if not os.path.exists(label):
         raise ValueError(f"{path}: label={label!r}: neither a number of a column nor a file of labels, one per row")
     check_file(label)
     if label.endswith((".npy", ".npz")):
         with _loaded(label) as found:
-            if not isinstance(found, np.ndarray) and not found.files:
-                raise ValueError(f"{label}: nothing in it; labels are needed")
-            is_array = isinstance(found, np.ndarray)
-            y = np.array(found) if is_array else _entry(label, found, "y" if "y" in found.files else found.files[0])
-    else:
-        with readable(label, "file of labels in UTF-8"):
-            lines = Path(label).read_text(encoding="utf-8").split("\n")
-        while len(lines) > shape[0] and lines[-1] == "":
-            del lines[-1]  # the empty piece after the last line
-        check_memory(label, 4 * len(lines) * max(map(len, lines), default=0), os.path.getsize(label))
-        y = np.array(lines)
-    return _check_values(y, shape[0], f"{path}: labels in {label}")
+            y = found if isinstance(found, np.ndarray) else found["y" if "y" in found.files else found.files[0]]
+            return _one_per_row(path, f"labels in {label}", np.array(y), shape[0])
+    with readable(label, "file of labels in UTF-8"):
+        lines = Path(label).read_text(encoding="utf-8").split("\n")
+    while len(lines) > shape[0] and lines[-1] == "":
+        del lines[-1]  # the empty piece after the last line
+    return _one_per_row(path, f"labels in {label}", np.array(lines), shape[0])
 
 
-def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> Table:
+# Sparse matrices
+
+
+def _sparse(path: str, X: Any, wanted: Any, y: np.ndarray | None = None) -> Table:
+    """A sparse matrix as CSR. Its indices are checked first, since neither SciPy nor scikit-learn checks them."""
     if wanted.id is not None or wanted.drop:
         raise ValueError(f"{path}: columns of a sparse matrix cannot serve as id, nor be dropped; convert the file")
-    if wanted.label is not None:
-        y = _labels(path, wanted.label, X.shape)
-    _check_numbers(path, X)
-    if 0 in X.shape:
-        raise ValueError(f"{path}: a matrix of shape {X.shape}; rows and columns are needed")
-    columns = f"a row of {X.shape[1]:,} columns"
-    check_memory(path, 16 * X.shape[1], os.path.getsize(path), columns)  # no fit needs less
-    X = X.astype(float_type([X.dtype]))
+    dtype, size = _float_type(path, X), os.path.getsize(path)
+    check_memory(path, 16 * X.shape[0], size)
+    check_memory(path, 16 * X.shape[1], size, f"a row of {X.shape[1]:,} columns")  # no fit needs less
+    if X.format in ("csr", "csc", "bsr"):
+        check_compressed(X)
+    X = sparse.csr_array(X).astype(dtype)
     X.sum_duplicates()
     # Indices of 32 bits take half the memory, and scikit-learn asks for them.
     if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return Table(X, y)
+    return Table(X, y if wanted.label is None else _labels(path, wanted.label, (len(X.indptr) - 1,)))
 
 
-# Matrix Market and svmlight
-
-
-def read_matrix_market(path: str, wanted: Wanted) -> Iterator[Table]:
-    with readable(path, "Matrix Market file"):
-        X = _market(path)
-    if sparse.issparse(X):
-        yield _sparse(path, X, wanted)
-    else:
-        yield _matrix(path, X, wanted, _labels(path, wanted.label, X.shape, columns=True), 0)
-
-
-#: Reads a matrix from standard input, and writes it to standard output as .npz or .npy. The argument is the memory it may take.
+#: Reads a matrix from standard input, and writes it to standard output as .npz or .npy.
 MARKET = """
 import io, sys
 import numpy
 from scipy import io as files, sparse
 
-content = sys.stdin.buffer.read()
-rows, columns, entries, form, field, symmetry = files.mminfo(io.BytesIO(content))
-if field == "complex":
-    raise ValueError("an array of complex numbers; real ones are needed")
-if symmetry != "general" and rows != columns:
-    raise ValueError(f"a {symmetry} matrix of {rows:,} rows and {columns:,} columns")
-needed = 16 * rows + (8 * rows * columns if form == "array" else 24 * entries)
-if needed > int(sys.argv[1]):
-    sys.exit(f"MemoryError: {needed}")
-if form == "array":
-    lines = sum(bool(line.strip()) and not line.startswith(b"%") for line in content.splitlines()) - 1
-    own = rows * columns if symmetry == "general" else rows * (rows + (1 if symmetry != "skew-symmetric" else -1)) // 2
-    if lines != own:
-        raise ValueError(f"{own:,} lines of numbers are announced, but there are {lines:,}")
-X = files.mmread(io.BytesIO(content))
-found = io.BytesIO()
+X, found = files.mmread(io.BytesIO(sys.stdin.buffer.read())), io.BytesIO()
 sparse.save_npz(found, sparse.csr_array(X), compressed=False) if sparse.issparse(X) else numpy.save(found, X)
 sys.stdout.buffer.write(found.getvalue())
 """
 
 
-def _market(path: str) -> Any:
-    """The matrix of a Matrix Market file.
-
-    SciPy reads it in a process of its own, since damaged files can end the process, such as one that ends in a blank.
-    """
-    content, size = unpacked(path) + b"\n", os.path.getsize(path)
-    command = [sys.executable, "-P", "-c", MARKET, str(limit(size))]
-    done = subprocess.run(command, input=content, capture_output=True, check=False)
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it ends SciPy's reader"]
-        kind, _, why = lines[-1].partition(": ")
-        if kind == "MemoryError" and why.isdigit():
-            check_memory(path, int(why), size)
-        raise ValueError(why or kind)
-    found = io.BytesIO(done.stdout)
-    return sparse.load_npz(found) if done.stdout.startswith(ZIP) else np.load(found)
+def read_matrix_market(path: str, wanted: Any) -> Iterator[Table]:
+    """The matrix, which SciPy reads in a process of its own, since damaged files can end the process."""
+    with readable(path, "Matrix Market file"):
+        content = unpacked(path) + b"\n"
+        rows, columns, entries, form, _, _ = mminfo(io.BytesIO(content))
+        check_memory(path, 16 * rows + (8 * rows * columns if form == "array" else 24 * entries), os.path.getsize(path))
+        done = subprocess.run([sys.executable, "-P", "-c", MARKET], input=content, capture_output=True, check=False)
+        if done.returncode:
+            raise ValueError((done.stderr.decode(errors="replace").splitlines() or ["it ends SciPy's reader"])[-1])
+        found = io.BytesIO(done.stdout)
+        X = np.load(found) if form == "array" else sparse.load_npz(found)
+    yield _dense(path, X, wanted, _labels(path, wanted.label, X.shape)) if form == "array" else _sparse(path, X, wanted)
 
 
-def read_svmlight(path: str, wanted: Wanted) -> Iterator[Table]:
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        with readable(path, "svmlight file"):
-            X, y = load_svmlight_file(
-                io.BytesIO(unpacked(path)), n_features=wanted.n_features, zero_based=wanted.zero_based
-            )
-    except ValueError as error:
-        hint = "; features seem to be counted from 0: --zero-based" if "index 0" in str(error) else ""
-        raise ValueError(f"{error}{hint}") from error
-    yield _sparse(path, sparse.csr_array(X), wanted, y)
+def read_svmlight(path: str, wanted: Any) -> Iterator[Table]:
+    with readable(path, "svmlight file, or one that counts features from 0, as --zero-based says"):
+        content = io.BytesIO(unpacked(path))
+        X, y = load_svmlight_file(content, n_features=wanted.n_features, zero_based=wanted.zero_based)
+    yield _sparse(path, X, wanted, y)
 
 
 # Images
@@ -278,44 +183,38 @@ def read_svmlight(path: str, wanted: Wanted) -> Iterator[Table]:
 
 def image_files(path: str) -> list[Path]:
     """The images of a folder, in the order of their rows, without what belongs to tools, such as .git and __MACOSX."""
-    root = Path(path)
-    found = []
-    for file in root.rglob("*"):
-        parts = file.relative_to(root).parts
-        is_hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-        if file.suffix.lower() in IMAGES and not is_hidden and not file.is_dir():
-            found.append(file)
-    return sorted(found)
+    found = [file for file in Path(path).rglob("*") if file.suffix.lower() in IMAGES and not file.is_dir()]
+    hidden = (".", "__MACOSX")
+    return sorted(file for file in found if not any(part.startswith(hidden) for part in file.relative_to(path).parts))
 
 
-def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
-    root, files = Path(path), image_files(path)
+def read_images(path: str, wanted: Any) -> Iterator[Table]:
+    files = image_files(path)
+    names = [file.relative_to(path) for file in files]
     if not files:
         raise ValueError(f"{path}: no images in this folder, which should have one sub-folder a class; {known(IMAGES)}")
     if wanted.label or wanted.id or wanted.drop:
         raise ValueError(f"{path}: images have no columns; sub-folders are the labels and paths the identifiers")
-    classes = [file.relative_to(root).parts[0] for file in files if file.parent != root]
-    if classes and len(classes) < len(files):
-        loose = next(file for file in files if file.parent == root)
-        raise ValueError(f"{path}: {loose.name} is in no sub-folder, others are; sub-folders are the classes")
+    loose = [name for name in names if len(name.parts) == 1]
+    if 0 < len(loose) < len(files):
+        raise ValueError(f"{path}: {loose[0]} is in no sub-folder, others are; sub-folders are the classes")
     total = sum(file.stat().st_size for file in files)
     grey = _is_grey(files, wanted.grey)
     shape = _image(files[0], grey, wanted.resize, total).shape
     rows = batch_rows(int(np.prod(shape)))
     for start in range(0, len(files), rows):
-        some = files[start : start + rows]
-        check_memory(path, 4 * len(some) * int(np.prod(shape)), total)
-        X = np.empty((len(some), *shape), np.float32)
-        for row, file in zip(X, some, strict=True):
+        some = slice(start, start + rows)
+        check_memory(path, 4 * len(files[some]) * int(np.prod(shape)), total)
+        X = np.empty((len(files[some]), *shape), np.float32)
+        for row, file in zip(X, files[some], strict=True):
             image = _image(file, grey, wanted.resize, total)
             if image.shape != shape:
                 first, other = (f"{width} x {height}" for height, width, *_ in (shape, image.shape))
                 how = f"--resize {first.replace(' ', '')} makes them so"
                 raise ValueError(f"{files[0]} is {first} and {file} is {other}; images must be of one size: {how}")
             row[:] = image
-        ids = np.array([file.relative_to(root).as_posix() for file in some])
-        y = np.array(classes[start : start + rows]) if classes else None
-        yield Table(X.reshape(len(X), -1), y, ids, image_shape=shape)
+        y = None if loose else np.array([name.parts[0] for name in names[some]])
+        yield Table(X.reshape(len(X), -1), y, np.array([name.as_posix() for name in names[some]]), image_shape=shape)
 
 
 def _is_grey(files: list[Path], wanted: bool | None) -> bool:
@@ -324,15 +223,13 @@ def _is_grey(files: list[Path], wanted: bool | None) -> bool:
     for file in files:
         with _picture(file) as image:
             modes.append(image.mode)
-    grey = all(mode in GREY for mode in modes) if wanted is None else wanted
     scales = [mode.partition(";")[0] if mode in DEEP else "8 bits" for mode in modes]
-    if len(set(scales)) > 1:
-        j = next(j for j, scale in enumerate(scales) if scale != scales[0])
-        said = f"{files[0]} has pixels of another depth ({modes[0]}) than {files[j]} ({modes[j]})"
+    if other := next((j for j, scale in enumerate(scales) if scale != scales[0]), 0):
+        said = f"{files[0]} has pixels of another depth ({modes[0]}) than {files[other]} ({modes[other]})"
         raise ValueError(f"{said}; convert them to one")
-    if scales[0] != "8 bits" and not grey:
+    if scales[0] != "8 bits" and wanted is False:
         raise ValueError(f"{files[0]} has grey pixels of more than 8 bits ({modes[0]}); read such images with --grey")
-    return grey
+    return set(modes) <= GREY if wanted is None else wanted
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,35 +15,22 @@ from scipy import sparse
 
 from .._validation import check_count
 from .cells import days, format_of, parsed
-from .columns import as_numbers, plain_numbers, read_csv, read_parquet
+from .columns import read_csv, read_parquet
+from .files import check_memory, limit
 from .matrices import image_files, read_images, read_matrix_market, read_numpy, read_svmlight
-from .table import (
-    Table,
-    Wanted,
-    check_finite,
-    check_memory,
-    classes,
-    joined,
-    known,
-    limit,
-    sampled,
-    unknown,
-    with_classes,
-    with_targets,
-)
+from .preparation import plain_rows
+from .table import Table, classes, joined, known, sampled, unknown, with_classes, with_targets
 
 WORD_TIMES = 8  # the memory of a word of text, in units of a pointer
-READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
+Reader = Callable[[str, Any], Iterator[Table]]
+READERS: dict[str, Reader] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), read_csv),
     **dict.fromkeys((".parquet", ".pq"), read_parquet),
     **dict.fromkeys((".npy", ".npz"), read_numpy),
     ".mtx": read_matrix_market,
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), read_svmlight),
 }
-PACKED = {
-    **dict.fromkeys((".gz", ".bz2"), (read_csv, read_matrix_market, read_svmlight)),
-    ".zst": (read_csv,),
-}
+PACKED = {**dict.fromkeys((".gz", ".bz2"), (read_csv, read_matrix_market, read_svmlight)), ".zst": (read_csv,)}
 
 
 def read(
@@ -49,8 +38,6 @@ def read(
     *,
     sample: int | None = None,
     random_state: int | RandomState = 0,
-    mixed: bool = False,
-    categories: Sequence[str] = (),
     targets: bool = False,
     **options: Any,
 ) -> Table:
@@ -64,16 +51,11 @@ def read(
         Keep this many rows, chosen at random and in their order, while reading: the memory is that of the sample.
     random_state : int or RandomState instance, default=0
         The seed of the sample.
-    mixed : bool, default=False
-        Whether columns of CSV and Parquet may hold text, dates and gaps, as :class:`Preparation` takes them; else such columns
-        are an error.
-    categories : sequence of str, default=()
-        With ``mixed``, columns to keep as text though they hold numbers, so that ``007`` stays what it is.
     targets : bool, default=False
         Whether labels are numbers, as the graph :class:`~lapwing.graphs.Target` reads them, and not names of classes: they are
         float64, NaN where missing, and -1 is a number like others.
     **options
-        Further parameters of :func:`lapwing.tables.batches`, such as ``label``, ``id``, ``drop`` and ``features``.
+        Further parameters of :func:`lapwing.tables.batches`, such as ``label``, ``id``, ``drop``, ``features`` and ``mixed``.
 
     Returns
     -------
@@ -94,19 +76,17 @@ def read(
     (['length', 'width'], (2, 2), ['setosa', 'virginica'])
     """
     path = os.fspath(path)
-    tables = batches(path, mixed=mixed, categories=None, **options)
+    tables = batches(path, **options)
     if sample is None:
         table = joined(list(_within_memory(path, tables)))
     else:
         table = sampled(tables, check_count("sample", sample), random_state)
-    if table.is_mixed:
-        table = replace(table, X=plain_numbers(table.X, categories))
     for values in (table.y, *table.aside.values()):
         if values is not None and values.dtype == object:  # text becomes an array as wide as the longest
             longest = max((len(cell) for cell in values.tolist() if isinstance(cell, str)), default=0)
             _check_memory(path, 4 * longest * len(values), f"a column of labels as long as {longest:,} characters")
     table = _with_keys(table, path)
-    return with_targets(table, path) if targets else with_classes(table, path)
+    return with_targets(table, path) if targets else with_classes(table)
 
 
 def batches(
@@ -117,7 +97,6 @@ def batches(
     drop: Sequence[str] = (),
     features: Sequence[str] | None = None,
     mixed: bool = False,
-    categories: Sequence[str] | None = (),
     aside: Sequence[str] = (),
     header: bool | None = None,
     labels: bool = True,
@@ -147,12 +126,10 @@ def batches(
     mixed : bool, default=False
         Whether columns of CSV and Parquet may hold text, dates and gaps, as :class:`Preparation` takes them; else such columns
         are an error. Numbers of matrices may then have gaps.
-    categories : sequence of str or None, default=()
-        With ``mixed``, columns of CSV to keep as text though they hold numbers, so that ``007`` stays what it is; None keeps all.
     aside : sequence of str, default=()
         Columns of CSV and Parquet to keep beside the features.
     header : bool or None, default=None
-        Whether the first line of CSV has the names; None looks, and a note says where there are none.
+        Whether the first line of CSV has the names; None looks, and a note says where that is in doubt.
     labels : bool, default=True
         Whether to keep the labels that svmlight, ``.npz`` and folders of images bring.
     resize : (width, height) or None, default=None
@@ -180,21 +157,45 @@ def batches(
     [[[1.0, 2.0], [3.0, 4.0]]]
     """
     path, row = os.fspath(path), 0
-    features = None if features is None else tuple(features)
-    chosen = (label, id, tuple(drop), features, tuple(aside), header)
-    wanted = Wanted(*chosen, resize, grey, zero_based, n_features, mixed)
+    wanted = SimpleNamespace(**locals())
     if aside and not has_columns(path):
         raise ValueError(f"{path}: aside={list(aside)!r}: columns have no names; use CSV or Parquet")
     for table in _reader(path)(path, wanted):
         if table.is_mixed and not mixed:
-            table = as_numbers(table, path, row)
-        elif table.is_mixed and categories is not None:
-            table = replace(table, X=plain_numbers(table.X, categories))
-        check_finite(table, path, row, gaps=mixed and isinstance(table.X, np.ndarray) and table.image_shape is None)
+            table = replace(table, X=_plain_rows(table.X, path, row))
+        _check_finite(table, path, row, gaps=mixed and isinstance(table.X, np.ndarray) and table.image_shape is None)
         row += len(table)
         yield table if labels else replace(table, y=None)
     if row == 0:
         raise ValueError(f"{path}: no rows of data")
+
+
+def _plain_rows(X: Any, path: str, row: int) -> np.ndarray:
+    """The columns as numbers. ``row`` rows of the file come before them."""
+    try:
+        return plain_rows(X)
+    except ValueError as error:
+        said = re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + row}", str(error))
+        raise ValueError(f"{path}: {said}") from error
+
+
+def _check_finite(table: Table, path: str, row: int, gaps: bool) -> None:
+    """Raise where a number is infinite or, unless ``gaps`` may be there, missing. ``row`` rows of the file come before."""
+    if table.is_mixed:
+        return
+    X = table.X.tocoo() if sparse.issparse(table.X) else table.X
+    values = X.data if sparse.issparse(X) else X
+    bad = np.isinf(values) if gaps else ~np.isfinite(values)
+    if not bad.any():
+        return
+    first = tuple(np.argwhere(bad)[0])
+    i, j = (X.row[first], X.col[first]) if sparse.issparse(X) else first
+    name = str(j) if table.feature_names is None else table.feature_names[j]
+    what = "infinite" if np.isinf(values[first]) else "missing"
+    raise ValueError(
+        f"{path}: column {name!r}: a value is {what} (the first in row {row + int(i) + 1}); fill in or remove such "
+        f"rows, or leave the column out (--drop {name})"
+    )
 
 
 def _within_memory(path: str, tables: Iterator[Table]) -> Iterator[Table]:
@@ -215,19 +216,13 @@ def _check_memory(path: str, needed: int, what: str) -> None:
 
 def _with_keys(table: Table, path: str) -> Table:
     """The rows that have a value in every column aside. Dates and numbers there become numbers, so that they sort by time."""
-    gaps = {name: unknown(values) for name, values in table.aside.items()}
-    for name, missing in gaps.items():
-        if missing.all():
-            raise ValueError(f"{path}: column {name!r} is empty")
-    notes = tuple(
-        f"{gap.sum():,} row{'s' * int(gap.sum() > 1)} without {name!r} left out"
-        for name, gap in gaps.items()
-        if gap.any()
-    )
-    if notes:
-        table = table.take(~np.logical_or.reduce(list(gaps.values())))
+    gaps = {name: missing for name, values in table.aside.items() if (missing := unknown(values)).any()}
+    if empty := [name for name, missing in gaps.items() if missing.all()]:
+        raise ValueError(f"{path}: column {empty[0]!r} is empty")
+    table = table.take(~np.logical_or.reduce([*gaps.values()])) if gaps else table
+    left_out = [f"{gap.sum():,} row{'s' * int(gap.sum() > 1)} without {name!r} left out" for name, gap in gaps.items()]
     aside = {name: _keys(values) for name, values in table.aside.items()}
-    return replace(table, aside=aside, notes=(*table.notes, *notes))
+    return replace(table, aside=aside, notes=(*table.notes, *left_out))
 
 
 def _keys(values: np.ndarray) -> np.ndarray:
@@ -236,9 +231,7 @@ def _keys(values: np.ndarray) -> np.ndarray:
         return values
     cells = [str(cell).strip() for cell in values.tolist()]
     form = format_of(set(cells))
-    if form is None:
-        return classes(values)
-    return days(np.array([parsed(cell, form) for cell in cells], dtype="datetime64[us]"))
+    return classes(values) if form is None else days(np.array([parsed(cell, form) for cell in cells], "datetime64[us]"))
 
 
 def files_of(path: str | os.PathLike) -> list[str]:
@@ -254,7 +247,7 @@ def has_columns(path: str) -> bool:
     return _reader(path) in (read_csv, read_parquet)
 
 
-def _reader(path: str) -> Callable[[str, Wanted], Iterator[Table]]:
+def _reader(path: str) -> Reader:
     if path == "-":
         return read_csv
     if os.path.isdir(path):

@@ -16,12 +16,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from .._validation import check_choice
 from .cells import ISO, cells_of
-from .preparation import NAMES_ROWS, Preparation, reasons
+from .preparation import NAMES_ROWS, Preparation, listed, reasons
 from .table import Table
 
 UNITS = 10.0  # columns are standardised where the largest deviation is more than this many times the median one
-STANDARDIZE = ("auto", "yes", "no")
 FILL = "missing"  # the category of text that is missing
 
 
@@ -63,25 +63,19 @@ class Prepared:
         steps = _after(self.steps)
         return clone(Pipeline(steps)) if steps else None
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether some columns were standardised."""
+        return any(_scalers(self.steps))
+
     def settled(self, estimator: Any) -> Any:
         """A copy of the estimator that leaves the scales of the columns as they are, where they are settled already."""
         copy = clone(estimator)
         own = [name for name in copy.get_params() if name == "standardize" or name.endswith("__standardize")]
         return copy.set_params(**dict.fromkeys(own, False)) if self.decided else copy
 
-    @property
-    def is_scaled(self) -> bool:
-        """Whether some columns were standardised."""
-        return any(_scalers(self.steps))
-
     def unscaled(self, columns: Sequence[int]) -> Prepared:
-        """The same, with some of the prepared columns, such as places in space, in the units of the table.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Their places among the columns of ``table.X``.
-        """
+        """The same, with some columns of ``table.X``, such as places in space, in the units of the table."""
         steps, X = deepcopy(self.steps), self.given
         for scaler in _scalers(steps):  # one, whose columns come first
             own = [j for j in columns if j < scaler.n_features_in_]
@@ -93,35 +87,17 @@ class Prepared:
         return replace(self, steps=steps, table=replace(self.table, X=X))
 
     def model(self, estimator: Any) -> Any:
-        r"""The estimator behind the steps, as one model that takes rows as they were read; the estimator stays as it is.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Fitted on ``table.X``.
-
-        Returns
-        -------
-        estimator
-            A fitted ``Pipeline``, which :func:`lapwing.save` takes; the estimator itself where there are no steps.
+        """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read.
 
         Examples
         --------
-        A service loads the model and passes new rows as they come, with a column that the model does not know:
-
-        >>> import tempfile
         >>> import pandas as pd
-        >>> from lapwing import LPP, load, save
-        >>> from lapwing.tables import prepare, read
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with open(f"{folder}/birds.csv", "w") as file:
-        ...         _ = file.write("wing,colour\n23.1,black\n,white\n21.0,black\n22.5,white\n20.4,white\n")
-        ...     prepared = prepare(read(f"{folder}/birds.csv", mixed=True))
-        ...     fitted = prepared.settled(LPP(1)).fit(prepared.table.X)
-        ...     save(prepared.model(fitted), f"{folder}/birds.lapwing")
-        ...     model = load(f"{folder}/birds.lapwing")
-        >>> new = pd.DataFrame({"colour": ["black ", None], "ringed": ["yes", "no"], "wing": ["22,0", "?"]})
-        >>> model.transform(new).shape
+        >>> from lapwing import LPP
+        >>> from lapwing.tables import Table, prepare
+        >>> birds = pd.DataFrame({"wing": ["23,1", "", "21,0", "22,5"], "colour": ["black", "white", "black", "white"]})
+        >>> prepared = prepare(Table(birds, feature_names=["wing", "colour"]))
+        >>> model = prepared.model(prepared.settled(LPP(1)).fit(prepared.table.X))
+        >>> model.transform(pd.DataFrame({"colour": ["black ", None], "ringed": ["yes", "no"], "wing": ["22,0", "?"]})).shape
         (2, 1)
         """
         if not self.steps:
@@ -134,8 +110,6 @@ def prepare(
     table: Table,
     *,
     impute: bool | None = None,
-    one_hot: bool = True,
-    dates: bool = True,
     standardize: str = "auto",
     categories: Sequence[str] = (),
     missing: Sequence[str | float] = (),
@@ -153,8 +127,6 @@ def prepare(
     impute : bool or None, default=None
         Whether missing values are filled in. None does so where there are some; True also keeps what is learnt for later rows;
         False makes them an error.
-    one_hot, dates : bool, default=True
-        Whether text is one-hot encoded and dates become numbers; False makes such columns an error.
     standardize : {"auto", "yes", "no"}, default="auto"
         Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns,
         where the largest deviation is more than 10 times the median one, and wherever there are categories or dates.
@@ -178,29 +150,32 @@ def prepare(
     >>> prepared.table.feature_names
     ['pay', 'since', 'city_Oslo', 'city_Rome']
     """
-    if standardize not in STANDARDIZE:
-        raise ValueError(f"standardize={standardize!r} must be one of {', '.join(map(repr, STANDARDIZE))}")
+    check_choice("standardize", standardize, ("auto", "yes", "no"))
     if sparse.issparse(table.X) or table.image_shape is not None:
         return _scaled(table, standardize)
-    refused = {"category": one_hot, "date": dates, "gap": impute is not False}
-    refuse = [what for what, taken in refused.items() if not taken]
-    preparation = Preparation(categories=categories, missing=missing, refuse=refuse)
     names, named = table.feature_names or [], table.feature_names is not None
-    rows = dict(zip(names, table.X.T, strict=True)) if named and not table.is_mixed else table.X
-    X = preparation.fit(rows).transform(rows)
-    after, done = _steps(preparation, X, impute, standardize, named)
-    fitted = Pipeline(after).fit(X) if after else None
-    names = [str(name) for name in (fitted or preparation).get_feature_names_out(list(preparation.columns_))]
-    left_out = preparation.left_out_
-    changed = left_out or preparation.n_gaps_ or any(column.get("written") for column in preparation.columns_.values())
-    first = [("prepare", preparation)] if named and (changed or after) else []
-    Z = fitted.transform(X) if fitted else X
-    prepared = replace(table, X=Z, feature_names=names if named else None, ids=_ids(table, left_out))
-    lines = [line for line in (", ".join(done), f"left out: {reasons(left_out)}" if left_out else "") if line]
-    kinds = {column["kind"] for column in preparation.columns_.values()}
-    decided = standardize != "auto" or kinds != {"number"} or "columns standardised" in done
-    steps = [*first, *after]
-    return Prepared(prepared, steps, lines, decided, X if steps else None)
+    rows = dict(zip(names, table.X.T, strict=True)) if named and isinstance(table.X, np.ndarray) else table.X
+    preparation = Preparation(categories=categories, missing=missing)
+    X = preparation.fit_transform(rows)
+    if impute is False and preparation.n_gaps_:
+        gaps = [name for name, own in zip(preparation.columns_, X.T, strict=True) if ((own != own) | (own == "")).any()]
+        raise ValueError(
+            f"{listed(gaps)} with missing values (--no-impute); leave them out (--drop '{','.join(gaps)}')"
+        )
+    after, scaled = _steps(preparation, X, impute, standardize, named)
+    fitted = Pipeline(after).fit(X) if after else preparation
+    left_out, columns = preparation.left_out_, preparation.columns_.values()
+    is_needed = after or left_out or any(column.get("written") for column in columns)
+    steps = [*([("prepare", preparation)] if named and is_needed else []), *after]
+    prepared = replace(
+        table,
+        X=fitted.transform(X) if after else X,
+        feature_names=[str(name) for name in fitted.get_feature_names_out([*preparation.columns_])] if named else None,
+        ids=_ids(rows, left_out) if table.ids is None else table.ids,
+    )
+    lines = filter(None, [_said(preparation, scaled), f"left out: {reasons(left_out)}" if left_out else ""])
+    decided = scaled or standardize != "auto" or any(column["kind"] != "number" for column in columns)
+    return Prepared(prepared, steps, list(lines), decided, X if steps else None)
 
 
 def _scaled(table: Table, standardize: str) -> Prepared:
@@ -214,28 +189,25 @@ def _scaled(table: Table, standardize: str) -> Prepared:
 
 def _steps(
     preparation: Preparation, X: np.ndarray, impute: bool | None, standardize: str, named: bool
-) -> tuple[list[tuple[str, Any]], list[str]]:
-    """The steps after the preparation, and what they and it do, in words."""
-    places: dict[str, list[int]] = {kind: [] for kind in ("number", "date", "category")}
-    for j, column in enumerate(preparation.columns_.values()):
-        places[column["kind"]].append(j)
-    mixed = bool(places["date"] or places["category"])
+) -> tuple[list[tuple[str, Any]], bool]:
+    """The steps after the preparation, and whether they scale."""
+    kinds = [column["kind"] for column in preparation.columns_.values()]
+    mixed = set(kinds) != {"number"}
     filled = impute is not False and (mixed or bool(impute) or preparation.n_gaps_ > 0)
     scaled = standardize == "yes" or (standardize == "auto" and (mixed or (named and units_differ(X))))
     numbers = [("impute", SimpleImputer(strategy="median"))] if filled else []
     numbers += [("scale", StandardScaler())] if scaled else []
+    if not mixed:
+        return numbers, scaled
     words = [("impute", SimpleImputer(strategy="constant", missing_values="", fill_value=FILL))] if filled else []
     words += [("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
-    after = numbers
-    if mixed:
-        parts = {"number": (numbers, [*places["number"], *places["date"]]), "category": (words, places["category"])}
-        transformers = [
-            (kind, Pipeline(own) if own else "passthrough", columns)
-            for kind, (own, columns) in parts.items()
-            if columns
-        ]
-        after = [("encode", ColumnTransformer(transformers, sparse_threshold=0, verbose_feature_names_out=False))]
-    return after, _said(preparation, len(places["category"]), len(places["date"]), scaled)
+    places = [j for kind in ("number", "date") for j, own in enumerate(kinds) if own == kind]
+    parts = [
+        ("number", Pipeline(numbers) if numbers else "passthrough", places),
+        ("category", Pipeline(words), [j for j, kind in enumerate(kinds) if kind == "category"]),
+    ]
+    parts = [part for part in parts if part[2]]
+    return [("encode", ColumnTransformer(parts, sparse_threshold=0, verbose_feature_names_out=False))], scaled
 
 
 def units_differ(X: np.ndarray) -> bool:
@@ -246,15 +218,17 @@ def units_differ(X: np.ndarray) -> bool:
     return varying.size > 1 and bool(varying.max() > UNITS * np.median(varying))
 
 
-def _said(preparation: Preparation, text: int, dates: int, scaled: bool) -> list[str]:
-    done, gaps = [], preparation.n_gaps_
-    if text:
-        done.append(f"{text} text column{'s' * (text != 1)} one-hot encoded")
-    if dates:
-        done.append((f"{dates} dates as numbers" if dates != 1 else "1 date as a number") + _formats(preparation))
-    if gaps:
-        done.append(f"{gaps:,} missing value{'s' * (gaps != 1)} imputed")
-    return [*done, "columns standardised"] if scaled and text < len(preparation.columns_) else done
+def _said(preparation: Preparation, scaled: bool) -> str:
+    """What the steps do, in words."""
+    kinds, gaps = [column["kind"] for column in preparation.columns_.values()], preparation.n_gaps_
+    text, dates = kinds.count("category"), kinds.count("date")
+    done = [
+        f"{text} text column{'s' * (text != 1)} one-hot encoded" if text else "",
+        (f"{dates} dates as numbers" if dates > 1 else "1 date as a number") + _formats(preparation) if dates else "",
+        f"{gaps:,} missing value{'s' * (gaps != 1)} imputed" if gaps else "",
+        "columns standardised" if scaled and text < len(kinds) else "",
+    ]
+    return ", ".join(filter(None, done))
 
 
 def _formats(preparation: Preparation) -> str:
@@ -265,13 +239,10 @@ def _formats(preparation: Preparation) -> str:
     return f" ({', '.join(dict.fromkeys(read))})" if read else ""
 
 
-def _ids(table: Table, left_out: dict[str, str]) -> Any:
-    """The identifiers of the rows, which may be a column that was left out because it names them."""
+def _ids(rows: Any, left_out: dict[str, str]) -> Any:
+    """The identifiers of the rows, where a column was left out because it names them."""
     names = [name for name, reason in left_out.items() if reason == NAMES_ROWS]
-    if table.ids is not None or not names or table.feature_names is None:
-        return table.ids
-    column = table.X[names[0]] if table.is_mixed else table.X[:, table.feature_names.index(names[0])]
-    return cells_of(column, as_text=True).astype(str)
+    return cells_of(rows[names[0]], as_text=True).astype(str) if names else None
 
 
 def _after(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -297,22 +268,15 @@ def preparation_of(model: Any) -> Preparation | None:
     return first if isinstance(first, Preparation) else None
 
 
-def text_columns(model: Any) -> dict[int, list[str] | None]:
-    """The numbers of the columns in which a model takes text, and the categories that its encoder knows; None for dates."""
+def text_columns(model: Any) -> dict[int, list[str]]:
+    """The numbers of the columns in which a model without a preparation takes text, and the categories that its encoder knows."""
     step = getattr(model, "reducer_", model)  # a model with a classifier after it
     if isinstance(step, Pipeline):
         # up to the first step that knows, such as the encoder after an imputer
         return next((found for _, part in step.steps if (found := text_columns(part))), {})
     if isinstance(step, ColumnTransformer):
-        found = {}
-        for _, part, columns in step.transformers_:
-            chosen = column_numbers(step, columns)
-            found |= {chosen[j]: known for j, known in text_columns(part).items()}
-        return found
-    if isinstance(step, Preparation):
-        names = list(getattr(step, "feature_names_in_", map(str, range(step.n_features_in_))))
-        words = {name: column for name, column in step.columns_.items() if column["kind"] != "number"}
-        return {names.index(name): column.get("known") for name, column in words.items()}
+        parts = [(part, column_numbers(step, columns)) for _, part, columns in step.transformers_]
+        return {chosen[j]: known for part, chosen in parts for j, known in text_columns(part).items()}
     if isinstance(step, OneHotEncoder):
         known = [[value for value in values if isinstance(value, str)] for values in step.categories_]
         return {j: values for j, values in enumerate(known) if values}

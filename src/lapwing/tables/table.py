@@ -1,34 +1,23 @@
-"""The rows of a data set with their labels, and what all formats share: limits of memory, roles of columns, errors."""
+"""The rows of a data set with their labels, and what all formats share: roles of columns, and labels that are classes."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import os
 import re
-import stat
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from .._extras import require
 from .cells import MISSING
-from .preparation import INDEX, listed
+from .preparation import INDEX, check_once, listed
 
 BATCH_VALUES = 2**21  # numbers per batch: 16 MB of float64
-TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
-TEXT_TIMES = 25  # the same factor for compressed text once it is unpacked, from which numbers are made
-UNPACKED = {".gz": gzip.open, ".bz2": bz2.open}
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
-LONGEST = 300  # characters of what a library says of a file, which may quote all of it
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 #: Marks of unknown labels. The marks that are taken out may be the names of classes.
 UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}
@@ -42,7 +31,8 @@ class Table:
     ----------
     X : ndarray, CSR array or pyarrow.Table of shape (n_rows, n_features)
         The features, in float32 where the file has them so, else in float64. Read as ``mixed``, CSV and Parquet give a
-        table of pyarrow, whose columns are as the file has them; :class:`Preparation` turns them into numbers.
+        table of pyarrow, whose columns are as the file has them: those of CSV are text. :class:`Preparation` turns them into
+        numbers.
     y : ndarray of shape (n_rows,) or None
         The labels; -1 where they are unknown.
     ids : ndarray of shape (n_rows,) or None
@@ -100,113 +90,9 @@ class Table:
         return require("pandas", "tables").DataFrame(X, columns=self.feature_names)
 
 
-class Wanted(NamedTuple):
-    """What to take from a file: the parameters of :func:`lapwing.tables.batches`."""
-
-    label: str | None
-    id: str | None
-    drop: tuple[str, ...]
-    features: tuple[str, ...] | None
-    aside: tuple[str, ...]
-    header: bool | None
-    resize: tuple[int, int] | None
-    grey: bool | None
-    zero_based: bool
-    n_features: int | None
-    mixed: bool
-
-
-class Roles(NamedTuple):
-    """Which columns are features, labels, identifiers, and kept beside these."""
-
-    features: list[str]
-    label: str | None
-    id: str | None
-    aside: tuple[str, ...]
-
-    @property
-    def columns(self) -> list[str]:
-        """All of these columns, each once."""
-        return list(dict.fromkeys([*self.features, *self.others]))
-
-    @property
-    def others(self) -> list[str]:
-        """The columns that are not features."""
-        return [name for name in (self.label, self.id, *self.aside) if name is not None]
-
-
-def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) -> Roles:
-    """The role of each column. Columns that the user named must be there."""
-
-    def column(given: str, option: str) -> str:
-        if not named and re.fullmatch(r"-?\d+", given) and -len(names) <= int(given) < len(names):
-            return names[int(given)]
-        if named and given in names:
-            return given
-        folded = {name.casefold(): name for name in names}
-        close = get_close_matches(given.casefold(), folded, n=1)
-        hint = (
-            f"no such column; did you mean {folded[close[0]]!r}?"
-            if close
-            else f"no such column; it has {listed(names)}"
-        )
-        if not named:
-            hint = f"columns have no names; give a number, 0 to {len(names) - 1}, or --header where the first line has names"
-        raise ValueError(f"{path}: {option}={given!r}: {hint}")
-
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"{path}: {listed(twice)} more than once; give columns different names")
-    label, identifier = (
-        None if given is None else column(given, option)
-        for option, given in (("label", wanted.label), ("id", wanted.id))
-    )
-    dropped = [column(name, "drop") for name in wanted.drop]
-    aside = tuple(column(name, "aside") for name in wanted.aside)
-    if wanted.features is not None and (named or set(wanted.features) <= set(names)):
-        if missing := sorted(set(wanted.features) - set(names)):
-            raise ValueError(f"{path}: no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
-        return Roles(list(wanted.features), label, identifier, aside)
-    features = [name for name in names if name not in {label, identifier, *dropped, *aside}]
-    if not features:
-        raise ValueError(f"{path}: no column is left to project, beside label, id and what is dropped")
-    index = [name for name in features if name in INDEX and not wanted.mixed]
-    if index:
-        what = "row numbers, it seems, not a feature, or a delimiter ends each line"
-        raise ValueError(f"{path}: {listed(index)}: {what}; use --id {index[0]!r} or --drop {index[0]!r}")
-    return Roles(features, label, identifier, aside)
-
-
-def known(suffixes: Iterable[str]) -> str:
-    return f"known are {' '.join(sorted(suffixes))}"
-
-
-def batch_rows(n_features: int) -> int:
-    return min(max(BATCH_VALUES // max(n_features, 1), 64), 65_536)
-
-
-def float_type(dtypes: Iterable[Any]) -> np.dtype:
-    """The narrowest of float32 and float64 that holds values of all these types exactly."""
-    return np.dtype(np.float64 if np.result_type(np.float32, *dtypes) != np.float32 else np.float32)
-
-
-def check_finite(table: Table, path: str, row: int, gaps: bool) -> None:
-    """Raise where a number is infinite or, unless ``gaps`` may be there, missing."""
-    values = table.X.data if sparse.issparse(table.X) else table.X
-    if table.is_mixed or not (np.isinf(values) if gaps else ~np.isfinite(values)).any():
-        return
-    X = table.X.tocoo() if sparse.issparse(table.X) else sparse.coo_array(np.where(np.isfinite(table.X), 0, table.X))
-    first = np.flatnonzero(np.isinf(X.data) if gaps else ~np.isfinite(X.data))[0]
-    name = str(X.col[first]) if table.feature_names is None else table.feature_names[X.col[first]]
-    what = "infinite" if np.isinf(X.data[first]) else "missing"
-    raise ValueError(
-        f"{path}: column {name!r}: a value is {what} (the first in row {row + int(X.row[first]) + 1}); fill in or remove such "
-        f"rows, or leave the column out (--drop {name})"
-    )
-
-
 def joined(tables: list[Table]) -> Table:
     """The rows of all tables, one after the other."""
-    first, parts = tables[0], [table.X for table in tables]
+    first = tables[0]
     stack = require("pyarrow", "tables").concat_tables if first.is_mixed else np.concatenate
     stack = sparse.vstack if sparse.issparse(first.X) else stack
     y, ids = (
@@ -214,21 +100,20 @@ def joined(tables: list[Table]) -> Table:
         for name in ("y", "ids")
     )
     aside = {name: np.concatenate([table.aside[name] for table in tables]) for name in first.aside}
-    X = first.X if len(tables) == 1 else stack(parts)
+    X = first.X if len(tables) == 1 else stack([table.X for table in tables])
     return replace(first, X=X, y=y, ids=ids, aside=aside, n_read=sum(map(len, tables)))
 
 
 def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
-    """The n rows with the smallest random keys, which is a sample without replacement that takes one pass.
-
-    Rows of unknown label get larger keys than all others. So rows of known label are kept first.
-    """
+    """The n rows with the smallest random keys, in one pass: a sample without replacement, of known labels first."""
     rng = check_random_state(random_state)
     kept: Table | None = None
     keys, total = np.empty(0), 0
     for table in tables:
         total += len(table)
-        fresh = rng.random_sample(len(table)) + (0 if table.y is None else _is_unlabelled(table.y))
+        fresh = rng.random_sample(len(table))
+        if table.y is not None:
+            fresh += unknown(table.y) | np.isin(table.y.astype(str), ["-1", "-1.0"])
         candidates = np.flatnonzero(fresh < (keys.max() if len(keys) == n else 2.0))
         kept = table.take(candidates) if kept is None else joined([kept, table.take(candidates)])
         keys = np.concatenate([keys, fresh[candidates]])
@@ -239,14 +124,67 @@ def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
     return replace(kept, n_read=total)
 
 
+# Roles of columns
+
+
+class Roles(NamedTuple):
+    """Which columns are features, labels, identifiers, and kept beside these."""
+
+    features: list[str]
+    label: str | None
+    id: str | None
+    aside: list[str]
+
+    @property
+    def others(self) -> list[str]:
+        return [name for name in (self.label, self.id, *self.aside) if name is not None]
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys([*self.features, *self.others]))
+
+
+def roles_of(names: list[str], wanted: Any, path: str, named: bool = True) -> Roles:
+    """The role of each column, as the parameters of :func:`lapwing.tables.batches` say; columns named there must exist."""
+    try:
+        check_once(names)
+        label = None if wanted.label is None else _column(names, named, wanted.label, "label")
+        identifier = None if wanted.id is None else _column(names, named, wanted.id, "id")
+        dropped = [_column(names, named, name, "drop") for name in wanted.drop]
+        aside = [_column(names, named, name, "aside") for name in wanted.aside]
+        features = [name for name in names if name not in {label, identifier, *dropped, *aside}]
+        if wanted.features is not None and (named or set(wanted.features) <= set(names)):
+            features = list(wanted.features)
+            if missing := sorted(set(features) - set(names)):
+                raise ValueError(f"no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
+        elif not features:
+            raise ValueError("no column is left to project, beside label, id and what is dropped")
+        elif not wanted.mixed and (index := [name for name in features if name in INDEX]):
+            what = "row numbers, it seems, not a feature, or a delimiter ends each line"
+            raise ValueError(f"{listed(index)}: {what}; use --id {index[0]!r} or --drop {index[0]!r}")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return Roles(features, label, identifier, aside)
+
+
+def _column(names: list[str], named: bool, given: str, option: str) -> str:
+    """The column that the user named, or numbered where columns have no names."""
+    if not named and re.fullmatch(r"-?\d+", given) and -len(names) <= int(given) < len(names):
+        return names[int(given)]
+    if named and given in names:
+        return given
+    if not named:
+        hint = (
+            f"columns have no names; give a number, 0 to {len(names) - 1}, or --header where the first line has names"
+        )
+        raise ValueError(f"{option}={given!r}: {hint}")
+    folded = {name.casefold(): name for name in names}
+    close = get_close_matches(given.casefold(), folded, n=1)
+    hint = f"did you mean {folded[close[0]]!r}?" if close else f"it has {listed(names)}"
+    raise ValueError(f"{option}={given!r}: no such column; {hint}")
+
+
 # Labels
-
-
-def _is_unlabelled(y: np.ndarray) -> np.ndarray:
-    """Which labels are -1 or, in a file, blank."""
-    if y.dtype.kind in "iuf":
-        return (y == -1) | (y != y)
-    return np.array([label is None or label != label or str(label).strip() in ("", "-1") for label in y], dtype=bool)
 
 
 def unknown(y: np.ndarray) -> np.ndarray:
@@ -258,15 +196,24 @@ def unknown(y: np.ndarray) -> np.ndarray:
     return np.array([label is None or label != label or str(label).strip() in UNKNOWN for label in y], dtype=bool)
 
 
-def classes(y: np.ndarray, path: str = "") -> np.ndarray:
+def classes(y: np.ndarray) -> np.ndarray:
     """Labels as int64 where all are whole numbers, as float64 where they are quantities, else as text.
 
     Text such as ``007``, which is not the usual way to write a whole number, stays text, so that two classes never become
-    one. A missing label becomes -1, which stands for an unknown class.
+    one. A missing label becomes -1, which stands for an unknown class; where -1 and 1 are all there are, they become 0 and 1.
     """
     missing = unknown(y)
-    if missing.any():
-        return _with_unknown(y, missing, path)
+    found = _typed(y[~missing])
+    if found.dtype.kind == "i" and set(found.tolist()) == {-1, 1}:
+        found = (found + 1) // 2
+    if not missing.any():
+        return found
+    whole = np.full(len(y), -1, dtype=object if found.dtype.kind == "U" else found.dtype)
+    whole[~missing] = found
+    return whole.astype(str) if found.dtype.kind == "U" else whole
+
+
+def _typed(y: np.ndarray) -> np.ndarray:
     if y.dtype.kind in "iub" and (y <= np.iinfo(np.int64).max).all():
         return y.astype(np.int64)
     if y.dtype.kind == "f":
@@ -278,32 +225,17 @@ def classes(y: np.ndarray, path: str = "") -> np.ndarray:
     return text.astype(np.float64) if quantities else text
 
 
-def _with_unknown(y: np.ndarray, missing: np.ndarray, path: str) -> np.ndarray:
-    if missing.all():
-        return np.full(len(y), -1, dtype=np.int64)
-    found = classes(y[~missing])
-    if found.dtype.kind == "i" and set(found.tolist()) <= {-1, 1}:
-        if (found == 1).all():
-            raise ValueError(f"{path}: labels are 1 or missing: one class only; label some rows of another class too")
-        found = (found + 1) // 2  # -1 is a class here, but it is needed to mark missing labels
-    whole = np.full(len(y), -1, dtype=found.dtype if found.dtype.kind != "U" else object)
-    whole[~missing] = found
-    return whole.astype(str) if found.dtype.kind == "U" else whole
-
-
-def with_classes(table: Table, path: str) -> Table:
+def with_classes(table: Table) -> Table:
     """The table whose labels are classes."""
     if table.y is None:
         return table
-    y = classes(table.y, path)
+    y, notes = classes(table.y), table.notes
     names = {str(label).removesuffix(".0") for label in set(table.y[~unknown(table.y)].tolist())}
-    if "-1" not in names:
-        return replace(table, y=y)
-    note = "the label -1 stands for an unknown class; if it is a class, give it another name"
     if names == {"-1", "1"}:
-        y = (y + 1) // 2 if set(y.tolist()) == {-1, 1} else y  # otherwise -1 marks an unknown label
-        note = "labels -1 and 1 are read as two classes, 0 and 1"
-    return replace(table, y=y, notes=(*table.notes, note))
+        notes = (*notes, "labels -1 and 1 are read as two classes, 0 and 1")
+    elif "-1" in names:
+        notes = (*notes, "the label -1 stands for an unknown class; if it is a class, give it another name")
+    return replace(table, y=y, notes=notes)
 
 
 def with_targets(table: Table, path: str) -> Table:
@@ -324,62 +256,9 @@ def with_targets(table: Table, path: str) -> Table:
     return replace(table, y=y)
 
 
-# Files that may come from anywhere: only ordinary ones are read, in bounded memory, and errors name the file
+def batch_rows(n_features: int) -> int:
+    return min(max(BATCH_VALUES // max(n_features, 1), 64), 65_536)
 
 
-def check_file(path: str | os.PathLike) -> None:
-    """Raise where a path is not an ordinary file. A pipe that nobody writes to would be waited for without end."""
-    mode = os.stat(path).st_mode  # where there is no such file, this raises the system's own message
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise ValueError(f"{path}: a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
-
-
-@contextmanager
-def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
-    """A context that turns what a library raises about the content of a file into one error that names the file.
-
-    Damaged files make libraries raise almost any exception, so that this context is only for calls of libraries.
-    """
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
-            raise  # the error is about the file, and not about its content
-        if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
-            raise
-        why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())
-        why = why if len(why) <= LONGEST else f"{why[:LONGEST]} ..."
-        raise ValueError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
-
-
-def limit(size: int) -> int:
-    """The bytes of memory that reading a file of this size may take: a multiple of the size, and at least ``working_memory``."""
-    return max(TIMES * size, int(get_config()["working_memory"] * 2**20))
-
-
-def check_memory(path: str | os.PathLike, needed: float, size: int, what: str = "reading it") -> None:
-    """Raise before memory is taken, where reading a file would need more than its size allows."""
-    if needed > limit(size):
-        raise too_large(path, size, f"{what} takes {needed / 2**20:,.0f} MiB of memory")
-
-
-def too_large(path: str | os.PathLike, size: int, what: str) -> ValueError:
-    """The error for a file that needs more memory than its size allows."""
-    return ValueError(
-        f"{path}: {what}, and the limit for this file is {limit(size) / 2**20:,.0f} MiB: {TIMES} times its size, or "
-        "scikit-learn's working_memory where that is more; if the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, "
-        "in MiB)"
-    )
-
-
-def unpacked(path: str) -> bytes:
-    """The content of a text file, uncompressed where its name says so, which may not take more memory than is allowed."""
-    check_file(path)
-    size = os.path.getsize(path)
-    most = limit(size) * TEXT_TIMES // TIMES
-    opener: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
-    with opener(path, "rb") as stream:
-        content = stream.read(most + 1)
-    if len(content) > most:
-        raise too_large(path, size, "unpacked, it takes too much memory")
-    return content
+def known(suffixes: Iterable[str]) -> str:
+    return f"known are {' '.join(sorted(suffixes))}"

@@ -7,7 +7,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .preparation import listed
 from .table import Table, known
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (*DELIMITERS, ".npy", ".parquet", ".pq")
 FORMULA = re.compile(r"[=@\t\r]|[+-](?=.)(?![\d.]+$)")  # how cells begin that spreadsheets run; -5 is a number
 
 
@@ -33,10 +35,8 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
         The file. It is replaced whole once all is written; until then an earlier file stays what it was.
     tables : iterable of Table
         The tables, which must be dense and have names of features.
-    label : str, default="label"
-        The name of the column of labels.
-    id : str, default="id"
-        The name of the column of identifiers, which comes first.
+    label, id : str
+        The names of the columns of labels and of identifiers, which come first.
 
     Returns
     -------
@@ -59,21 +59,20 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
         return _write_columns(sys.stdout.buffer, tables, id, label, ".csv")
     suffix = check_suffix(path)
     with replacing(path) as file:
-        return WRITERS[suffix](file, tables, id, label, suffix)
+        return _write_npy(file, tables) if suffix == ".npy" else _write_columns(file, tables, id, label, suffix)
 
 
 def check_suffix(path: str) -> str:
     """The suffix of the name of a file. Raise where no table can be written under it."""
     suffix = os.path.splitext(path.lower())[1]
-    if suffix not in WRITERS:
-        raise ValueError(f"{path}: unknown kind of file to write; {known(WRITERS)}, and - for CSV on stdout")
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{path}: unknown kind of file to write; {known(SUFFIXES)}, and - for CSV on stdout")
     return suffix
 
 
 def _write_columns(file: IO[bytes], tables: Iterable[Table], id: str, label: str, suffix: str) -> int:
     batches = (_batch(table, id, label, suffix) for table in tables)
-    first = next(batches)
-    rows = first.num_rows
+    first, rows = next(batches), 0
     if suffix in DELIMITERS:
         names = csv.writer(line := io.StringIO(), delimiter=DELIMITERS[suffix], lineterminator="\n")
         names.writerow(_inert(first.schema.names))
@@ -84,9 +83,8 @@ def _write_columns(file: IO[bytes], tables: Iterable[Table], id: str, label: str
     else:
         opened = arrow(".parquet").ParquetWriter(file, first.schema)
     with opened as writer:
-        writer.write_batch(first)
-        for batch in batches:
-            writer.write_table(arrow().Table.from_batches([batch]).cast(first.schema))
+        for batch in chain([first], batches):
+            writer.write_table(batch.cast(first.schema))
             rows += batch.num_rows
     return rows
 
@@ -94,21 +92,15 @@ def _write_columns(file: IO[bytes], tables: Iterable[Table], id: str, label: str
 def _batch(table: Table, id: str, label: str, suffix: str) -> Any:
     """The columns of a table for Arrow: identifiers, labels, and features."""
     _check_dense(table)
-    beside: dict[str, Any] = {
-        name: values for name, values in ((id, table.ids), (label, table.y)) if values is not None
-    }
     features = table.feature_names or [str(j) for j in range(table.X.shape[1])]
+    beside = {name: values for name, values in ((id, table.ids), (label, table.y)) if values is not None}
     if clash := [name for name in beside if name in features]:
         raise ValueError(f"{listed(clash)} would stand twice in the output; rename the column of the input")
-    if suffix in DELIMITERS:
-        beside = {
-            name: _inert(values.tolist()) if values.dtype.kind in "OU" else values for name, values in beside.items()
-        }
-    columns = [arrow().array(values) for values in beside.values()]
+    columns = [arrow().array(_inert(own.tolist()) if suffix in DELIMITERS else own) for own in beside.values()]
     # Later tables may have labels.
     columns = [column.cast(arrow().string()) if arrow().types.is_null(column.type) else column for column in columns]
     columns += [arrow().array(column) for column in table.X.T]
-    return arrow().record_batch(columns, names=[*beside, *features])
+    return arrow().table(columns, names=[*beside, *features])
 
 
 def _check_dense(table: Table) -> None:
@@ -121,7 +113,7 @@ def _inert(cells: list[Any]) -> list[Any]:
     return [f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell for cell in cells]
 
 
-def _write_npy(file: IO[bytes], tables: Iterable[Table], id: str, label: str, suffix: str) -> int:
+def _write_npy(file: IO[bytes], tables: Iterable[Table]) -> int:
     """Write the header again at the end, when the number of rows is known. NumPy leaves room for that."""
     rows = 0
     for table in tables:
@@ -141,9 +133,3 @@ def _write_npy(file: IO[bytes], tables: Iterable[Table], id: str, label: str, su
 def _write_header(file: IO[bytes], X: np.ndarray, rows: int) -> None:
     header = np.lib.format.header_data_from_array_1_0(X)
     np.lib.format.write_array_header_1_0(file, {**header, "shape": (rows, X.shape[1])})
-
-
-WRITERS: dict[str, Callable[..., int]] = {
-    **dict.fromkeys((".parquet", ".pq", ".csv", ".tsv"), _write_columns),
-    ".npy": _write_npy,
-}
