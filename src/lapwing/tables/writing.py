@@ -35,8 +35,10 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
         The file. It is replaced whole once all is written; until then an earlier file stays what it was.
     tables : iterable of Table
         The tables, which must be dense and have names of features.
-    label, id : str
-        The names of the columns of labels and of identifiers, which come first.
+    label : str, default="label"
+        The name of the column of labels.
+    id : str, default="id"
+        The name of the column of identifiers, which comes first.
 
     Returns
     -------
