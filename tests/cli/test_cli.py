@@ -349,10 +349,11 @@ def test_quantities_are_no_classes(tmp_path):
     path = tmp_path / "reg.svm"
     dump_svmlight_file(X, X[:, 0] / 3, str(path), zero_based=False)
     run("fit", path, "-o", tmp_path / "m.lapwing")  # LPP reads no labels
-    for command in (["fit", path, "-m", "mmc"], ["compare", path]):
-        said = run(*command, "-o", tmp_path / "out", code=1).stderr
-        assert "quantities" in said
-        assert "--no-label" in said
+    said = run("fit", path, "-m", "mmc", "-o", tmp_path / "out", code=1).stderr
+    assert "quantities" in said
+    assert "--no-label" in said
+    result = run("compare", path, "-m", "lpp", "-d", 1, "-j", 1, "--cv", 2, "-o", tmp_path / "r.html", "--json")
+    assert json.loads(result.stdout)["criterion"] == "r2"
     facts = run(
         "compare", path, "--no-label", "-m", "pca", "-d", 1, "-j", 1, "-o", tmp_path / "r.html", "--json"
     ).stdout
@@ -461,7 +462,7 @@ def test_advice_gives_back_every_option():
 def test_everything_compared_can_be_fitted_by_the_line_that_is_printed(tmp_path, iris, monkeypatch):
     """Followed literally: the model has the dimensions, the parameters and the graph of the comparison."""
     monkeypatch.chdir(tmp_path)
-    names = [name for name in METHODS if name not in ("TruncatedSVD", "LPI")]  # of sparse data
+    names = [name for name in METHODS if name not in ("TruncatedSVD", "LPI", "LPP + targets")]  # of other data
     found = compare(X, Y, methods=names, dimensions=[2], cv=2)
     assert not found.failures
     for name in names:
@@ -475,7 +476,7 @@ def test_the_line_of_the_starred_method(tmp_path, iris):
     arguments = ["compare", "-", "-l", "species", "--drop", "name", "-d", 1, "-j", 1, "-o", tmp_path / "r.html"]
     result = run(*arguments, "-m", "lda,npe", input=iris.read_text())
     assert any(line.startswith("* ") and "LDA" in line for line in result.stdout.splitlines())
-    assert "* the simplest with the fewest dimensions" in result.stderr
+    assert "\n* LDA with 1 dimension (" in result.stderr
     assert "\n  lapwing fit FILE --method lda -d 1 --label species --drop name\n" in result.stderr
     assert "\n  lapwing transform model.lapwing FILE --label species --drop name -o projected.csv\n" in result.stderr
 
@@ -588,7 +589,7 @@ def test_compare_prints_a_table_and_how_to_go_on(tmp_path, iris):
     result = run(*arguments, "-m", "lpp,mmc")
     lines = result.stdout.splitlines()
     assert lines[0].split()[:4] == ["method", "d", "accuracy", "%"]
-    assert len({len(line) for line in lines[:-1]}) == 1  # aligned; the last has no measures of neighbours
+    assert len({len(line) for line in lines[:-2]}) == 1  # aligned; the last two have no measures of neighbours
     assert "150 rows, 4 features, 3 classes" in result.stderr
     found = compare(X, Y, methods=["LPP", "MMC"], dimensions=[1, 2])
     method, dimension = found.choice

@@ -122,7 +122,7 @@ def test_a_classifier_behind_the_model():
 
 def test_coordinates_beside_predictions():
     customers("customers.csv", 400)
-    for name, option in (("plain", []), ("predicting", ["--predict"])):
+    for name, option in (("plain", []), ("predicting", ["--predict", "--judge", "nearest"])):
         run("fit", "customers.csv", "-l", "churned", "-d", 3, *option, "-o", f"{name}.lapwing")
         run("transform", f"{name}.lapwing", "customers.csv", "-o", f"{name}.csv")
     said = run("transform", "predicting.lapwing", "customers.csv", "--coordinates", "-o", "both.csv").stderr

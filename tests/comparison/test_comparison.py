@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.manifold import TSNE, trustworthiness
@@ -33,14 +33,13 @@ from lapwing.comparison import (
     METHODS,
     Comparison,
     Interrupted,
-    compare,
     default_methods,
     left_out,
-    neighborhood_preservation,
 )
+from lapwing.comparison import compare as compared
 from lapwing.comparison._run import _worthwhile
 from lapwing.graphs import KNN, Target
-from lapwing.metrics import clustering_accuracy, retrieval_scores
+from lapwing.metrics import clustering_accuracy, neighborhood_preservation, retrieval_scores
 from lapwing.report._code import program
 from lapwing.selection import LabelledSplit, SemiSupervised, TimeSplit
 
@@ -48,6 +47,11 @@ TRIED = [
     *("PCA", "LDA", "LPP", "OLPP", "NPE", "MMC", "LPDP", "LPP + repulsion"),
     *("shrinkage LDA", "LPP + classes", "OLPP + repulsion", "KernelLPP + classes", "kernel PCA + LDA"),
 ]
+
+
+def compare(*rows, **options):
+    """A comparison by the nearest neighbour, whose scores scikit-learn's cross-validation gives as well."""
+    return compared(*rows, **{"judge": "nearest", **options})
 
 
 @pytest.fixture(scope="module")
@@ -105,11 +109,9 @@ def test_neighborhoods_against_scikit_learn(n, k):
     assert recall == pytest.approx(np.mean([np.isin(a, b).mean() for a, b in zip(*near, strict=True)]))
 
 
-def test_neighborhoods_of_many_rows_and_of_sparse_rows():
+def test_neighborhoods_of_sparse_rows():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((900, 4))
-    rows = np.linspace(0, 899, 500).astype(int)
-    assert neighborhood_preservation(X, X[:, :2]) == neighborhood_preservation(X[rows], X[rows, :2])
+    X = rng.standard_normal((50, 4))
     unit = np.abs(X[:50]) / np.linalg.norm(X[:50], axis=1, keepdims=True)
     scaled = sparse.csr_array(unit * rng.uniform(1, 9, (50, 1)))  # cosine does not see the length
     assert neighborhood_preservation(scaled, unit) == (1, 1, 1)
@@ -384,7 +386,7 @@ def test_progress_and_frame(digits):
     pytest.importorskip("pandas")
     seen = []
     found = compare(*digits, methods=["PCA"], dimensions=[2, 3], cv=2, progress=lambda *step: seen.append(step))
-    parts = ["all features: fold 1", "all features: fold 2", "PCA: fold 1", "PCA: fold 2", "PCA: all data", "done"]
+    parts = ["all columns: fold 1", "all columns: fold 2", "PCA: fold 1", "PCA: fold 2", "PCA: all data", "done"]
     assert seen == [(i, 5, part) for i, part in enumerate(parts)]
     frame = found.to_frame()
     assert frame.groupby("dimension")["accuracy"].mean()[3] == pytest.approx(found.scores("PCA")[:, 1].mean())
@@ -399,7 +401,7 @@ def test_progress_and_frame(digits):
         ({"dimensions": [3, 2]}, "must be increasing"),
         ({"dimensions": [0]}, "dimensions=0 must be a whole number"),
         ({"dimensions": [200]}, "beyond .*rank"),
-        ({"methods": []}, "methods is empty"),
+        ({"methods": []}, r"methods=\[\] must be a mapping"),
         ({"methods": ["LPQ"]}, r"methods=\['LPQ'\] are not known; choose from PCA"),
         ({"methods": "LPP"}, "must be a mapping"),
         ({"methods": {"t-SNE": TSNE()}}, "transform, for held-out rows"),
@@ -479,7 +481,7 @@ def test_both_runs_are_in_one_context(digits, monkeypatch):
 
     monkeypatch.setattr("lapwing.comparison._run.Parallel", Watched)
     compare(*digits, methods=["PCA"], dimensions=[2], cv=2)
-    assert events == ["enter", "run", "run", "exit"]
+    assert events == ["enter", "run", "run", "run", "exit"]
 
 
 # What is honest, and what is recommended
@@ -519,9 +521,9 @@ def test_retrieval_and_clustering_as_goals(digits):
     [record] = [r for r in found.records if (r["method"], r["dimension"], r["fold"]) == ("LDA", 5, 0)]
     assert (record["map"], record["recall@5"]) == pytest.approx(expected)
     clusters = compare(X, y, methods=["PCA"], dimensions=[2], cv=2, scoring="clustering")
-    assert (clusters.criterion, "map" in clusters.measures) == ("clustering", False)
-    with pytest.raises(ValueError, match=r"scoring='r2' must be a goal \(classification, retrieval"):
-        compare(X, y, scoring="r2")
+    assert (clusters.criterion, "map" in clusters.measures) == ("nmi", False)
+    with pytest.raises(ValueError, match=r"scoring='mse' must be a goal \(classification, retrieval"):
+        compare(X, y, scoring="mse")
     with pytest.raises(
         ValueError, match=r"classes that were never seen, use .*scoring=lapwing\.selection\.retrieval_scorer"
     ):
@@ -683,14 +685,30 @@ def test_a_class_graph_has_one_dimension_less_than_classes():
     assert not any(found.warnings.values())
 
 
-def test_targets_are_no_classes():
+def test_numbers_to_predict():
+    X, y = load_diabetes(return_X_y=True)
+    found = compared(X, y, methods=["PCA", "LPP + targets"], dimensions=[1, 3], cv=3, scoring="r2", judge="logistic")
+    assert (found.criterion, found.classes, found.labels) == ("r2", None, None)
+    assert set(found.judges) == {"ridge regression"}
+    for name in found.methods:
+        model = make_pipeline(found.estimator(name, 3), found.judge)
+        expected = cross_val_score(model, X, y, cv=found.splitter, scoring="r2")
+        np.testing.assert_allclose(found.scores(name)[:, 1], expected, rtol=1e-6)
+    assert {record["method"] for record in found.baseline} == {"all columns + ridge regression"}
+    assert all(record["r2"] <= 0 for record in found.majority)
+    fractions = compared(X, np.log(y), methods=["LPP"], dimensions=[2], cv=2)
+    assert (fractions.criterion, "accuracy" in fractions.measures) == ("r2", False)
+    assert "LPP + targets" in default_methods(X, y)
+    with pytest.raises(ValueError, match="scoring='f1': y holds numbers to predict"):
+        compared(X, np.log(y), scoring="f1")
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        compared(X, np.where(y > 300, np.nan, np.log(y)))
+
+
+def test_classes_are_no_targets():
     X, y = load_wine(return_X_y=True)
-    methods = {"t": LPP(2, graph=KNN(5) + Target(5))}
-    with pytest.raises(ValueError, match=r"y is continuous, and compare scores .* classes .* GridSearchCV") as raised:
-        compare(X, X[:, 0], methods=methods)
-    assert "Target" not in str(raised.value)
     with pytest.raises(ValueError, match=r"methods\['t'\]=.* reads y as numbers, and compare passes it as classes"):
-        compare(X, y, methods=methods)
+        compare(X, y, methods={"t": LPP(2, graph=KNN(5) + Target(5))})
 
 
 def test_kernel_methods_and_free_maps_are_known_by_name():
@@ -758,7 +776,7 @@ PROGRAM = """
 from sklearn.datasets import load_digits
 from lapwing.comparison import compare
 X, y = load_digits(return_X_y=True)
-compare(X, y, methods=["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"], memory="kept", n_jobs=2)
+compare(X, y, methods=["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"], memory="kept", n_jobs=2, judge="nearest")
 """
 
 
@@ -824,7 +842,9 @@ def test_damaged_entries_are_made_anew(digits, tmp_path):
 
 
 def test_what_memory_refuses(digits, tmp_path):
-    with pytest.raises(ValueError, match=r"memory=3 must be the path of a folder, a joblib\.Memory, or None"):
+    with pytest.raises(
+        ValueError, match=r"'memory' should be None, a string or have the same interface as joblib\.Memory"
+    ):
         compare(*digits, methods=["PCA"], memory=3)
     unnamed = {"LPP": LPP(graph=KNN(4, weights=lambda distances: distances))}
     with pytest.raises(ValueError, match=r"methods\['LPP'\]=.* cannot be found again in memory=.* use memory=None"):

@@ -737,7 +737,7 @@ def wine_page(tmp_path_factory):
     y = np.where(np.arange(178) % 9 == 0, "-1", np.where(wine.target == 2, "rare", "usual"))
     rows = (y != "rare") | (np.arange(178) % 2 == 0)
     X = StandardScaler().fit_transform(wine.data)[rows]
-    found = compare(X, y[rows], methods=["PCA", "MMC", "LPP"], dimensions=[3, 5, 8], cv=3)
+    found = compare(X, y[rows], methods=["PCA", "MMC", "LPP"], dimensions=[3, 5, 8], cv=3, judge="nearest")
     path = tmp_path_factory.mktemp("report") / "wine.html"
     ids = [f"bottle {i}" for i in range(len(X))]
     return write_report(path, found, feature_names=wine.feature_names, ids=ids), found, wine.feature_names

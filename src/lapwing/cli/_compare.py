@@ -18,7 +18,7 @@ import typer
 from ._console import counted, print_json, print_table, print_warning, say
 from ._methods import key
 from ._options import Advanced, Data, Judge, Reading, check_output, listed, prepares_data, quoted, refuse, writing
-from ._tables import check_classes, leaks_of_ids, read_prepared, source_columns, unknown
+from ._tables import are_quantities, check_classes, leaks_of_ids, read_prepared, source_columns, unknown
 
 MANY_ROWS = 20_000  # from here on the command advises a sample
 INTERRUPTED = 130
@@ -28,6 +28,7 @@ TITLES = {
     "accuracy": "accuracy",
     "f1": "F1",
     "roc_auc": "AUC",
+    "r2": "R²",
     "map": "mAP",
     "recall@5": "recall@5",
     "clustering": "clustering",
@@ -71,10 +72,10 @@ def compare(
             "--scoring",
             metavar="GOAL",
             help="What chooses: a goal (classification, retrieval, clustering, neighbours) or a measure (accuracy, "
-            "balanced_accuracy, f1, map, recall@5, nmi, trustworthiness, continuity, recall).",
+            "balanced_accuracy, f1, roc_auc, r2, map, recall@5, nmi, trustworthiness, continuity, recall).",
         ),
     ] = None,
-    judge: Judge = "nearest",
+    judge: Judge = "auto",
     group: Annotated[
         str | None,
         typer.Option(
@@ -126,9 +127,10 @@ def compare(
     wanted = None if dimensions is None else _dimensions(dimensions)
     aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
     sampled: dict[str, Any] = {} if sample is None else {"sample": sample, "random_state": seed}
-    prepared = read_prepared(data, reading, aside=tuple(aside.values()), **sampled)
+    prepared = read_prepared(data, reading, targets=scoring == "r2", aside=tuple(aside.values()), **sampled)
     table = prepared.table
-    check_classes(table, data)
+    if not are_quantities(table.y):
+        check_classes(table, data)
     _say_what_was_read(table, data, sampled)
     aside = dict(zip(aside, table.aside, strict=True))  # by name, where columns were given as -1 or 02
     kept = {name: table.aside[column] for name, column in aside.items()}
@@ -221,7 +223,7 @@ def _dimensions(text: str) -> list[int]:
 
 def _say_what_was_read(table: Any, data: str, sampled: dict[str, Any]) -> None:
     parts = [counted(table.n_read, "row"), counted(table.X.shape[1], "feature")]
-    if table.y is not None:
+    if table.y is not None and not are_quantities(table.y):
         missing = unknown(table.y)
         parts += [counted(len(set(table.y[~missing].tolist())), "class")]
         parts += [f"{missing.sum():,} unknown"] if missing.any() else []
@@ -323,7 +325,7 @@ def _print(found: Any) -> None:
     if not found.is_unequal and found.criterion != "f1":
         names = [name for name in names if name not in ("balanced_accuracy", "f1")]
     best = [row["method"] for row in rows].index(found.choice[0])
-    rows += [_mean(found, records) for records in (found.baseline, found.majority) if records]
+    rows += [_mean(found, records) for records in (found.baseline, found.line_to_beat, found.majority) if records]
     lines = []
     for number, row in enumerate(rows):
         scores = [f"{100 * row[name]:.1f}" if name in row else "" for name in names]
@@ -348,21 +350,19 @@ def _mean(found: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _advise(found: Any, fitting: str, projecting: str) -> None:
     """Print what the star means, what to know about it, and how to go on."""
-    within = "ten points" if found.criterion in ("recall", "trustworthiness", "continuity") else "one standard error"
-    say(f"* the simplest with the fewest dimensions within {within} of the best")
+    say(f"* {found.reason}")
     if found.is_unequal and found.majority:
         always = _mean(found, found.majority)["accuracy"]
         leads = found.criterion == "balanced_accuracy"
         advice = "so the mean over classes (balanced) leads" if leads else "so read balanced and F1 too"
         say(f"the classes are unequal: always naming the largest is right in {100 * always:.1f} %, {advice}")
-        best = max(row["accuracy"] for row in found.summary())
-        if best < always:
-            say(f"no method's nearest neighbour is right as often ({100 * best:.1f} % at best)")
-    if found.labels is not None and set(found.judges) != {"nearest neighbour"}:
+    if found.judge is not None and set(found.judges) != {"nearest neighbour"}:
         judges = Counter(found.judges).most_common()
         say(f"judged by {', '.join(f'{name} ({count} of {len(found.judges)} folds)' for name, count in judges)}")
     judge = Counter(found.judges).most_common(1)[0][0]
-    option = {"nearest neighbour": "", "logistic regression": " --judge logistic"}.get(judge, " --judge knn")
+    option = {"nearest neighbour": " --judge nearest", "logistic regression": " --judge logistic"}.get(
+        judge, " --judge knn"
+    )
     classes = "" if found.labels is None else f" (fit --predict{option} makes one that names their classes)"
     say(f"to fit it, and to project rows with the model{classes}:\n  {fitting}\n  {projecting}")
 
@@ -396,7 +396,9 @@ def _facts(found: Any, data: str, output: str, lines: dict[str, str], stopped: s
         "judges": found.judges,
         "choice": {"method": method, "dimension": dimension, "command": lines[method]},
         "methods": found.summary(),
+        "reason": found.reason,
         "baseline": _mean(found, found.baseline),
+        "line_to_beat": _mean(found, found.line_to_beat) if found.line_to_beat else None,
         "majority": _mean(found, found.majority) if found.majority else None,
         "failures": found.failures,
         "leaks": [{"column": leak.column, "score": leak.score, "message": leak.message} for leak in found.leaks],

@@ -78,7 +78,7 @@ def fit(
             "--predict", help="A classifier in the space (--judge) names the class: transform writes predictions."
         ),
     ] = False,
-    judge: Judge = "nearest",
+    judge: Judge = "auto",
     neighbors: Annotated[
         int | None, Advanced("--neighbors", "-k", metavar="K", min=1, help="Neighbours in the graph.")
     ] = None,

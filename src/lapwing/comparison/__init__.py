@@ -1,12 +1,11 @@
 """Compare methods: every method, with every number of dimensions, on the same folds."""
 
 from .._public import public
-from ._judges import JUDGES, checked_judge, in_words
+from ._judges import GOALS, JUDGES, MEASURES, SCORERS, checked_judge, in_words
 from ._leaks import Leak, LeakWarning, find_leaks
 from ._methods import METHODS, default_methods, left_out, named_methods
 from ._result import Comparison, Interrupted
 from ._run import compare
-from ._scores import GOALS, MEASURES, SCORERS, neighborhood_preservation
 
 __all__ = [
     "GOALS",
@@ -25,6 +24,5 @@ __all__ = [
     "in_words",
     "left_out",
     "named_methods",
-    "neighborhood_preservation",
 ]
 public(__name__, __all__, globals())

@@ -1,37 +1,73 @@
-"""What judges a space: the classifier behind it, chosen among the training rows where that is left open."""
+"""What judges a space: the classifier or the regression behind it, how well its rows are found, and its neighbourhoods."""
 
 from __future__ import annotations
 
+import re
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    f1_score,
+    get_scorer,
+    get_scorer_names,
+    normalized_mutual_info_score,
+    r2_score,
+)
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._arrays import spread_rows
+from .._arrays import Array, spread_rows
 from .._validation import check_choice
+from ..metrics import clustering_accuracy, neighbor_ranks, rank_agreement, retrieval_scores, standard_error
 
 JUDGES = ("auto", "nearest", "knn", "logistic")
 NEIGHBORS = (3, 7, 15, 31, 61)  # of the judge "knn"
 MOST_ROWS, FOLDS = 3_000, 3  # among which a judge is chosen
+RECALL_AT = 5  # a row of the same class must be among this many nearest rows
+RETRIEVAL = ("map", f"recall@{RECALL_AT}")
+NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
+CLASSIFICATION = ("accuracy", "balanced_accuracy", "f1")  # of the judge
+MEASURES = (*CLASSIFICATION, "r2", *RETRIEVAL, "clustering", "nmi", *NEIGHBORHOOD)
+#: What a goal is judged by; None leaves it to y.
+GOALS = {"classification": None, "retrieval": "map", "clustering": "nmi", "neighbours": "recall"}
+#: Scores of scikit-learn for classes. Those of numbers and of clusters have no meaning for a classifier.
+SCORERS = tuple(
+    name
+    for name in get_scorer_names()
+    if re.match(
+        r"(balanced_)?accuracy$|average_precision|f1|jaccard|neg_brier|neg_log_loss|precision|recall|roc_auc|top_k",
+        name,
+    )
+)
+N_NEIGHBORS, MOST_QUERIES = 10, 500  # how many nearest rows, and of how many rows, measures of neighbourhoods take
+UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
+LEVEL = 0.001  # scores that differ by less are printed alike, and count as equal whatever the standard error
+LEVEL_NEIGHBORHOOD = 0.1  # the same for measures of neighbourhoods, which get better with every further dimension
 
 
 def checked_judge(judge: str, X: Any, y: np.ndarray) -> Any:
     """The classifier of a judge, unfitted. Where several may be meant, the best in folds of these rows.
 
     It is chosen on the columns as given: a projection that was fitted to the same labels would favour the nearest neighbour.
+    The score that chooses is the AUC of two classes, the balanced accuracy of more, and R² of numbers.
 
     Parameters
     ----------
     judge : {"auto", "nearest", "knn", "logistic"}
         The nearest neighbour, some neighbours, logistic regression, or the better of the last two.
     X, y : array or sparse matrix of shape (n_samples, n_features), and ndarray of shape (n_samples,)
-        The rows, and their classes; rows of class -1 are left out.
+        The rows, and their classes; rows of class -1 are left out. Where y are floats they are numbers to predict, and the
+        judge is a regression: of the neighbours, or ridge regression in the place of the logistic one.
 
     Examples
     --------
@@ -41,24 +77,33 @@ def checked_judge(judge: str, X: Any, y: np.ndarray) -> Any:
     KNeighborsClassifier(algorithm='brute', n_neighbors=1)
     """
     check_choice("judge", judge, JUDGES)
-    logistic = make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=1000))
-    if judge == "nearest":
-        return KNeighborsClassifier(1, algorithm="brute")  # a model file holds no trees
-    if judge == "logistic":
-        return logistic
-    known = np.flatnonzero(np.asarray(y) != -1)
+    y = np.asarray(y)
+    numeric = y.dtype.kind == "f"
+    # A model file holds no trees.
+    near = partial(KNeighborsRegressor if numeric else KNeighborsClassifier, algorithm="brute")
+    regression = RidgeCV(np.logspace(-3, 3, 7)) if numeric else LogisticRegression(max_iter=1000)
+    linear = make_pipeline(StandardScaler(with_mean=False), regression)  # spaces have units of their own
+    known = np.arange(len(y)) if numeric else np.flatnonzero(y != -1)
     rows = known[spread_rows(len(known), MOST_ROWS)]
-    X, y = X[rows], np.asarray(y)[rows]
-    least = np.unique(y, return_counts=True)[1].min()
-    near = [KNeighborsClassifier(k, algorithm="brute") for k in NEIGHBORS if k < len(y) * (FOLDS - 1) // FOLDS]
-    choices = [logistic] * (judge == "auto") + near
-    if least < FOLDS or not near:
-        return choices[0] if choices else KNeighborsClassifier(1, algorithm="brute")
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    scoring = "roc_auc" if len(np.unique(y)) == 2 else "accuracy"
+    X, y = X[rows], y[rows]
+    sizes = np.unique(y, return_counts=True)[1]
+    if judge == "nearest" or len(sizes) < 2:  # of one class, as the first rows of a series may be
+        return near(1)
+    if judge == "logistic":
+        return linear
+    choices = [near(k) for k in NEIGHBORS if k < len(y) * (FOLDS - 1) // FOLDS] or [near(1)]
+    if judge == "auto":  # sparse documents have weights already
+        choices.insert(0, regression if sparse.issparse(X) else linear)
+    folds, scoring = KFold, "r2"
+    if not numeric:
+        folds, scoring = StratifiedKFold, "roc_auc" if len(sizes) == 2 else "balanced_accuracy"
+    if len(choices) == 1 or (not numeric and sizes.min() < FOLDS):
+        return linear if judge == "auto" else choices[0]
+    cv = folds(FOLDS, shuffle=True, random_state=0)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        scores = [cross_val_score(choice, X, y, cv=folds, scoring=scoring).mean() for choice in choices]
-    return choices[int(np.argmax(scores))]
+        scores = [cross_val_score(choice, X, y, cv=cv, scoring=scoring).mean() for choice in choices]
+    best = choices[int(np.argmax(scores))]
+    return linear if best is regression else best
 
 
 def in_words(classifier: Any) -> str:
@@ -66,7 +111,7 @@ def in_words(classifier: Any) -> str:
 
     Parameters
     ----------
-    classifier : classifier
+    classifier : classifier or regressor
         What :func:`checked_judge` gives.
 
     Examples
@@ -77,6 +122,84 @@ def in_words(classifier: Any) -> str:
     '7 nearest neighbours'
     """
     if isinstance(classifier, Pipeline):
-        return "logistic regression"
-    k = classifier.n_neighbors
+        return "logistic regression" if is_classifier(classifier) else "ridge regression"
+    k = 1 if classifier is None else classifier.n_neighbors
     return "nearest neighbour" if k == 1 else f"{k} nearest neighbours"
+
+
+def checked_criterion(scoring: str | None, y: np.ndarray | None, ranked: bool) -> str:
+    """The measure by which methods are chosen: the one asked for, that of the goal, or the one that suits y.
+
+    ``ranked`` says whether there are two classes and a judge that ranks rows.
+    """
+    if scoring is not None and scoring not in (*MEASURES, *GOALS, *SCORERS):
+        raise ValueError(
+            f"scoring={scoring!r} must be a goal ({', '.join(GOALS)}), a measure ({', '.join(MEASURES)}), or a score of "
+            "scikit-learn for classes, such as roc_auc"
+        )
+    found = None if scoring is None else GOALS.get(scoring, scoring)
+    numeric = y is not None and y.dtype.kind == "f"
+    if (y is None or numeric) and found not in (None, *NEIGHBORHOOD, *["r2"] * numeric):
+        why = "y holds numbers to predict" if numeric else "it needs labels; pass y"
+        raise ValueError(f"scoring={scoring!r}: {why}, or choose one of {', '.join(NEIGHBORHOOD)}")
+    if found is not None:
+        return found
+    if y is None or numeric:
+        return "recall" if y is None else "r2"
+    return "roc_auc" if ranked else "balanced_accuracy" if are_unequal(y) else "accuracy"
+
+
+def are_unequal(labels: np.ndarray) -> bool:
+    """Whether always predicting the largest class would seem to do well."""
+    counts = np.bincount(labels[labels >= 0])
+    return bool(counts.max() > UNEQUAL * counts.min())
+
+
+def predicted(judge: Any, fitted: tuple, held_out: tuple, scorers: tuple[str, ...]) -> tuple[dict[str, float], Any]:
+    """What a judge reaches on rows held out after it has learnt from others, each with y, and what it predicts."""
+    with warnings.catch_warnings(action="ignore"):  # about classes that are not held out, and steps that are not enough
+        judge = clone(judge).fit(*fitted)
+        rows, true = held_out
+        found = judge.predict(rows)
+        if true.dtype.kind == "f":
+            return {"r2": float(r2_score(true, found))}, found
+        measures = {
+            "accuracy": float(np.mean(found == true)),
+            "balanced_accuracy": float(balanced_accuracy_score(true, found)),
+            "f1": float(f1_score(true, found, average="macro", zero_division=0)),
+        }
+        return measures | {name: float(get_scorer(name)(judge, rows, true)) for name in scorers}, found
+
+
+def apart(fitted: tuple, held_out: tuple, retrieval: bool, seed: int) -> dict[str, float]:
+    """How well the classes held out are found again by k-means and, if that is asked, by a search in the other rows."""
+    (Z, y), (rows, true) = fitted, held_out
+    found = {}
+    if retrieval:
+        some = spread_rows(len(true), MOST_QUERIES)
+        found = dict(zip(RETRIEVAL, retrieval_scores(rows[some], true[some], Z, y, n_neighbors=RECALL_AT), strict=True))
+    n_clusters = min(len(np.unique(y)), len(true))
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # fewer distinct rows than clusters
+        clusters = KMeans(n_clusters, n_init=4, random_state=seed).fit_predict(rows)
+    found["clustering"] = clustering_accuracy(true, clusters)
+    found["nmi"] = float(normalized_mutual_info_score(true, clusters))
+    return found
+
+
+def ranks_of(X: Array) -> np.ndarray:
+    """The ranks of neighbours among rows, of a sample of them where there are many."""
+    return neighbor_ranks(X[spread_rows(X.shape[0], MOST_QUERIES)])
+
+
+def kept(ranks: np.ndarray, Z: Array, n_neighbors: int) -> dict[str, float]:
+    """How well rows keep neighbours that had these ranks before."""
+    return dict(zip(NEIGHBORHOOD, rank_agreement(ranks, ranks_of(Z), n_neighbors), strict=True))
+
+
+def level_with(means: np.ndarray, best: np.ndarray, criterion: str) -> np.ndarray:
+    """Which means are within one standard error of the best, whose scores by fold these are; within a level at least.
+
+    Means are compared as they are printed, to a tenth of a percent.
+    """
+    least = LEVEL_NEIGHBORHOOD if criterion in NEIGHBORHOOD else LEVEL
+    return np.round(means, 3) >= np.round(best.mean() - max(least, standard_error(best)), 3)

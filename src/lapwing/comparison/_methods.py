@@ -1,10 +1,10 @@
-"""The methods that are compared, and which of them are simpler than others."""
+"""The methods that are compared, with which numbers of dimensions, and which of them are simpler than others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,11 +19,13 @@ from sklearn.utils import get_tags
 from .._arrays import Array
 from .._extras import require
 from .._labels import known_labels
-from ..graphs import KNN, Repulsion, SameClass
-from ..methods import LPP, MMC, OLPP, KernelLPP
+from .._validation import check_count
+from ..data import as_data
+from ..graphs import KNN, Repulsion, SameClass, Target
+from ..methods import LPP, MMC, OLPP, KernelLDA, KernelLPP
 from ..methods import METHODS as NAMED
-from ..reducers import FreeReducer, KernelReducer, LinearReducer
-from ..selection import reducer_of
+from ..reducers import FreeReducer, KernelReducer, LinearReducer, Reducer
+from ..selection import is_automatic, reducer_of, serving, why_not_nested
 
 
 def _shrinkage_lda() -> LinearDiscriminantAnalysis:
@@ -42,6 +44,7 @@ _ESTIMATORS: dict[str, Any] = {
     "LPP + classes": LPP(graph="supervised"),
     "LPP + spread labels": LPP(graph="propagate"),
     "LPP + repulsion": LPP(graph=KNN(5) + SameClass() - 0.5 * Repulsion(15)),
+    "LPP + targets": LPP(graph=Target(15)),
     "OLPP + repulsion": OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
     "NCA": NeighborhoodComponentsAnalysis(random_state=0, max_iter=30),
     "KernelLPP + classes": KernelLPP(graph="supervised"),
@@ -59,7 +62,8 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(["LDA", "shrinkage LDA", "LPP + classes", "MFA", "OLPP + repulsion", "NCA"], ("labelled",)),
     **dict.fromkeys(["KernelLPP + classes", "kernel PCA + LDA"], ("labelled",)),
     **dict.fromkeys(["LPP + spread labels", "KernelLPP + spread labels"], ("few labels",)),
-    "OLPP": ("unlabelled",),
+    "LPP + targets": ("targets",),
+    "OLPP": ("unlabelled", "targets"),
     "NPE": ("unlabelled", "sparse"),
     UMAP: ("dense",),
 }
@@ -67,20 +71,18 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
 MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
 FEW_LABELS = 0.5  # where fewer labels are known than this share, methods are tried that spread them
 LANDMARKS = 1_000  # on more than twice as many rows, a kernel method gets this many landmarks
+GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
+SLOW_FITS = 3  # methods of others that need a fit per number of dimensions are tried with this many numbers
 
 
 def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
-    """The methods that :func:`compare` takes where none are named.
-
-    With labels these are PCA and what did well on twenty data sets: LDA with and without shrinkage, LPP with and without
-    classes, MMC, LPDP, MFA, OLPP with repulsion, NCA, and the kernel methods. Without labels, or for sparse X, they are those
-    that apply. Slow ones are left out where there are many rows (:func:`left_out`).
+    """The methods that :func:`compare` takes where none are named: PCA, and what did well on twenty data sets.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), default=None
-        Labels, -1 where unknown.
+        Labels, -1 where unknown; or floats, which are numbers to predict.
 
     Returns
     -------
@@ -102,17 +104,20 @@ def left_out(X: Any, y: Any = None) -> dict[str, str]:
 
 def _suited(X: Any, y: Any) -> list[str]:
     is_sparse = sparse.issparse(X)
+    targets = y is not None and np.asarray(y).dtype.kind == "f"
+    labelled = y is not None and not targets
     holds = {
         "dense": not is_sparse,
-        "labelled": not is_sparse and y is not None,
-        "few labels": not is_sparse and y is not None and known_labels(y).mean() < FEW_LABELS,
+        "labelled": not is_sparse and labelled,
+        "few labels": not is_sparse and labelled and known_labels(y).mean() < FEW_LABELS,
+        "targets": not is_sparse and targets,
         "unlabelled": not is_sparse and y is None,
         "sparse": is_sparse,
         "counts": is_sparse and X.min() >= 0,
     }
-    known = [name for name, own in METHODS.items() if y is not None or not get_tags(own).target_tags.required]
-    known += [] if find_spec("umap") is None else [UMAP]
-    return [name for name in known if any(holds[kind] for kind in TRIED_ON.get(name, ()))]
+    known = [name for name, own in METHODS.items() if labelled or not get_tags(own).target_tags.required]
+    known += ["LPP + targets"] * targets + [UMAP] * (find_spec("umap") is not None)
+    return [name for name in dict.fromkeys(known) if any(holds[kind] for kind in TRIED_ON.get(name, ()))]
 
 
 def _known(name: str, X: Array, y: Any) -> Any:
@@ -124,7 +129,7 @@ def _known(name: str, X: Array, y: Any) -> Any:
         method.set_params(svd_solver="covariance_eigh")
     if isinstance(method, KernelReducer) and X.shape[0] > 2 * LANDMARKS:
         method.set_params(landmarks=LANDMARKS, random_state=0)
-    if y is not None and getattr(method, "graph", None) == "supervised" and not known_labels(y).all():
+    if getattr(method, "graph", None) == "supervised" and y is not None and not known_labels(y).all():
         method.set_params(graph="semi")  # rows without a label take part through their neighbours
     return method
 
@@ -132,33 +137,100 @@ def _known(name: str, X: Array, y: Any) -> Any:
 def named_methods(names: Iterable[Any], X: Any, y: Any = None) -> dict[str, Any]:
     """The methods of these names of :data:`METHODS`, in upper or lower case, as they suit the data, by name."""
     known = {name.lower(): name for name in [*METHODS, UMAP]}
-    keys = {name: str(name).lower() for name in names}
-    unknown = [name for name, key in keys.items() if key not in known]
-    if unknown:
+    if unknown := [name for name in names if str(name).lower() not in known]:
         raise ValueError(f"methods={unknown!r} are not known; choose from {', '.join(METHODS)}, or pass estimators")
-    return {known[key]: _known(known[key], X, y) for key in keys.values()}
+    return {known[str(name).lower()]: _known(known[str(name).lower()], X, y) for name in names}
 
 
-def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[str, Any]:
-    """``methods=``, as estimators by name."""
+def checked_methods(methods: Any, X: Array, y: np.ndarray | None) -> dict[str, Any]:
+    """``methods=``, as estimators by name, where y are codes of classes, or floats, which are numbers to predict."""
     if methods is None:
-        return default_methods(X, labels)
-    if isinstance(methods, str) or not np.iterable(methods):
+        return default_methods(X, y)
+    if isinstance(methods, str) or not np.iterable(methods) or not list(methods):
         raise ValueError(f"methods={methods!r} must be a mapping of name to estimator, or a list of names")
-    found = methods if isinstance(methods, Mapping) else named_methods(methods, X, labels)
-    if not found:
-        raise ValueError("methods is empty; name at least one, or leave it out")
+    found = methods if isinstance(methods, Mapping) else named_methods(methods, X, y)
     for name, estimator in found.items():
         if not (hasattr(estimator, "transform") and hasattr(reducer_of(estimator), "n_components")):
             raise ValueError(
                 f"methods[{name!r}]={estimator!r} must have n_components (in its last step) and transform, for held-out rows"
             )
-        if any(getattr(part, "reads_targets", False) for part in estimator.get_params().values()):
+        reads_targets = any(getattr(part, "reads_targets", False) for part in estimator.get_params().values())
+        if reads_targets and y is not None and y.dtype.kind != "f":
             raise ValueError(
                 f"methods[{name!r}]={estimator!r} has a graph that reads y as numbers, and compare passes it as classes, whose "
-                "numbers mean nothing; use GridSearchCV with a pipeline that ends in a regressor, or leave Target out"
+                'numbers mean nothing; use scoring="r2" if y holds numbers, or leave Target out'
             )
     return {str(name): clone(estimator) for name, estimator in found.items()}
+
+
+class Candidate(NamedTuple):
+    """A method with its numbers of dimensions."""
+
+    estimator: Any
+    dimensions: tuple[int, ...]
+    most: int  # the largest number of dimensions that it can have
+
+    def at(self, dimension: int) -> Any:
+        """The unfitted estimator with so many dimensions."""
+        model = clone(self.estimator)
+        reducer_of(model).set_params(n_components=dimension)
+        return model
+
+    def fitted(self, dimensions: Iterable[int], X: Array, y: np.ndarray | None) -> dict[int, Any]:
+        """For each number of dimensions, a model whose first coordinates are those of that number; few fits serve many."""
+        reducer, wanted = reducer_of(self.estimator), sorted(dimensions)
+        # These rows keep their neighbours for the next fit.
+        given = (as_data(X, y),) if has_the_usual_fit(self.estimator) else (X, y)
+        if self.is_nested:
+            return serving(lambda d: self.at(d).fit(*given), wanted, is_automatic(reducer))
+        return {d: self.at(d).fit(*given) for d in wanted}
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether one fit can serve several numbers of dimensions."""
+        return is_automatic(reducer_of(self.estimator)) or why_not_nested(reducer_of(self.estimator)) is None
+
+
+def has_the_usual_fit(estimator: Any) -> bool:
+    """Whether it is a linear method of lapwing, and not one that does something to X in a ``fit`` of its own."""
+    return isinstance(estimator, LinearReducer) and type(estimator).fit is Reducer.fit
+
+
+def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None) -> Candidate:
+    """A method with the numbers of dimensions that it is tried with, where the training rows allow ``rank`` of them."""
+    reducer, wanted = reducer_of(estimator), _checked_dimensions(dimensions, rank)
+    most = min(rank, n_classes - 1) if n_classes and _counts_classes(reducer) else rank
+    tried = [d for d in wanted if d <= most]
+    if most < wanted[-1] and most not in wanted:
+        tried.append(most)
+    is_slow = not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
+    if dimensions is None and len(tried) > SLOW_FITS and is_slow:
+        tried = [tried[i] for i in np.linspace(1, len(tried) - 2, SLOW_FITS).round().astype(int)]
+    return Candidate(estimator, tuple(tried), most)
+
+
+def _counts_classes(reducer: Any) -> bool:
+    """Whether classes alone determine what it finds, so that there are no more directions than classes minus one."""
+    graph = getattr(reducer, "graph", None)
+    by_classes = isinstance(graph, SameClass) or (isinstance(graph, str) and graph == "supervised")
+    constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
+    return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
+
+
+def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
+    if dimensions is None:
+        below = [d for d in GRID if d < most]
+        # Nearly all dimensions may be enough.
+        between = [(below[-1] + most + 1) // 2] if below and most - below[-1] > 2 else []
+        return below + ([*between, most] if most <= GRID[-1] else [])
+    found = [check_count("dimensions", d) for d in np.atleast_1d(np.asarray(dimensions, dtype=object))]
+    if not found or found != sorted(set(found)):
+        raise ValueError(f"dimensions={dimensions!r} must be increasing whole numbers, one or more")
+    if found[-1] > most:
+        raise ValueError(
+            f"dimensions={dimensions!r} go beyond {most}, the rank of the smallest training fold; use at most {most}"
+        )
+    return found
 
 
 def is_recommendable(estimator: Any) -> bool:

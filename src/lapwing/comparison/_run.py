@@ -4,39 +4,37 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from itertools import count
 from pickle import PicklingError
-from types import MappingProxyType
 from typing import Any
 
 import joblib
 import numpy as np
-from joblib import Memory, Parallel, delayed
+from joblib import Parallel, delayed
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.validation import check_memory
 
 from .._extras import Progress
 from .._labels import class_codes
 from .._validation import check_choice, check_count, check_in_memory
-from ._candidates import Candidate, Evaluation, Whole, candidates, distinct_graphs, evaluate, fit_whole
-from ._folds import Fold, checked_keys, checked_splitter, numbers
-from ._judges import JUDGES, checked_judge, in_words
+from ..selection import LabelledSplit, TimeSplit
+from ._fits import Evaluation, Task, Whole, evaluate, fit_whole, numbers, rank_of, reference
+from ._judges import JUDGES, MEASURES, N_NEIGHBORS, RETRIEVAL, checked_criterion
 from ._leaks import LeakWarning, leaks
-from ._methods import checked_methods, left_out
-from ._result import Comparison, Interrupted
-from ._scores import MEASURES, N_NEIGHBORS, RETRIEVAL, checked_criterion, majority
+from ._methods import Candidate, candidate, checked_methods, left_out
+from ._result import Comparison, Interrupted, scored, with_fits, without
 
 # Up to this many entries of X times methods, one core takes about as long as two processes take to start (4 s).
 SMALL = 1_000_000
 RELEASES = ("lapwing", "numpy", "scipy", "scikit-learn")  # others may give other numbers
-ALL_FEATURES = "all features"  # the data as given, with which every method is compared
-LINE_TO_BEAT = "all columns + logistic regression"
-ALWAYS_THE_SAME = "always the largest class"
-
-Tried = dict[str, Candidate]
-Scores = dict[str, list[Evaluation]]  # by method, one per fold
+EVALUATED = ["task", "train", "test", "judge", "candidate"]  # by a key in the place of these
+NAMED_CLASSES = 8  # an error names this many
+Splits = list[tuple[np.ndarray, np.ndarray]]
 
 
 def compare(
@@ -46,7 +44,7 @@ def compare(
     methods: Mapping[str, Any] | Sequence[str] | None = None,
     dimensions: Sequence[int] | None = None,
     scoring: str | None = None,
-    judge: str = "nearest",
+    judge: str = "auto",
     cv: Any = 5,
     groups: Any = None,
     time: Any = None,
@@ -59,42 +57,33 @@ def compare(
 ) -> Comparison:
     """Compare methods and numbers of dimensions by cross-validation.
 
-    It returns a :class:`Comparison`: the scores of every method at every number of dimensions, with standard errors, a
-    recommendation, and a model of each method that is fitted to all rows. Ctrl-C raises
-    :class:`~lapwing.comparison.Interrupted`, a ``KeyboardInterrupt`` that has the scores of the methods that are done.
-
     A method is fitted once per fold for all dimensions that keep the same principal directions beforehand (``pca=``): the first
-    d directions of a larger solution are the solution for d. Where ``pca="auto"`` keeps more for more dimensions, as in ``OLPP``
-    and ``MFA``, there are several fits. All of it is learnt from the training rows alone, so the score of a setting is that of
-    ``cross_val_score(make_pipeline(found.estimator(name, d), KNeighborsClassifier(1)), X, y, cv=found.splitter)``.
+    d directions of a larger solution are the solution for d. All of it is learnt from the training rows alone, so the score of a
+    setting is that of ``cross_val_score(make_pipeline(found.estimator(name, d), judge), X, y, cv=found.splitter)``.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Numbers; with ``prepare`` whatever that takes, such as text, dates and gaps.
     y : array-like of shape (n_samples,), default=None
-        Class labels, -1 where unknown. Without them only neighbourhoods are measured.
+        Class labels, -1 where unknown, or numbers to predict, as which fractions are taken. Without y only neighbourhoods are
+        measured.
     methods : mapping of name to estimator, sequence of names, or None, default=None
-        What to compare. Names are those of ``lapwing.comparison.METHODS``: the methods of lapwing that have components and
-        take rows of features, such as ``"LPP"``; ``"PCA"``, ``"LDA"`` and others of scikit-learn; methods with a graph, such
-        as ``"LPP + classes"``; and ``"UMAP"``, where umap-learn is installed.
-
-        A mapping gives estimators of your own. They need ``n_components`` and ``transform``, a pipeline in its last step.
-        None takes PCA and the methods that suit X and y, and leaves out the slow ones where there are many rows:
-        ``lapwing.comparison.default_methods(X, y)`` says which.
+        What to compare: names of ``lapwing.comparison.METHODS``, such as ``"LPP"``, ``"PCA"`` and ``"LPP + classes"``, and
+        ``"UMAP"`` where it is installed; or estimators of your own, which need ``n_components`` and ``transform``, a pipeline in
+        its last step. None takes PCA and the methods that suit X and y, and leaves out the slow ones where there are many rows.
     dimensions : sequence of int, default=None
         Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank goes, and three of them for methods of other
         libraries that are fitted anew for each. A method with fewer (LDA has one less than classes) stops there.
     scoring : str or None, default=None
-        What chooses: a goal (``"classification"``, ``"retrieval"``, ``"clustering"``, ``"neighbours"``) or a measure of
-        :attr:`Comparison.measures`, and ``"map"`` or ``"recall@5"``, or a score of scikit-learn for classes, such as
-        ``"roc_auc"``. None is classification with labels and neighbours without.
-        Classification is judged by ``"accuracy"``, or by ``"balanced_accuracy"`` where the largest class is more than twice as
-        large as the smallest.
-    judge : {"nearest", "knn", "logistic", "auto"}, default="nearest"
-        The classifier that scores spaces: the nearest neighbour, some neighbours, logistic regression, or the better of the
-        last two, chosen in each fold among its training rows (:attr:`Comparison.judges`). With two classes all but
-        ``"nearest"`` choose by ``"roc_auc"``, and the columns as given are judged by logistic regression.
+        What chooses: a goal (``"classification"``, ``"retrieval"``, ``"clustering"``, ``"neighbours"``), a measure of
+        :attr:`Comparison.measures`, ``"map"``, ``"recall@5"``, or a score of scikit-learn for classes. None is the ROC AUC of
+        two classes, the accuracy of more (``"balanced_accuracy"`` where the largest is more than twice as large as the
+        smallest), R² of numbers, and neighbours without y. ``"r2"`` takes y for numbers.
+    judge : {"auto", "nearest", "knn", "logistic"}, default="auto"
+        What scores spaces: the nearest neighbour, some neighbours, logistic regression (ridge regression of numbers), or the
+        better of the last two, chosen in each fold among its training rows (:func:`checked_judge`). ``"nearest"`` gives no ROC
+        AUC.
     cv : int or scikit-learn splitter, default=5
         An integer gives shuffled folds, stratified where there are labels. Rows of unknown label train and are not scored
         (:class:`~lapwing.selection.LabelledSplit`).
@@ -104,21 +93,19 @@ def compare(
         When each row was recorded: rows are scored by models of earlier ones (:class:`~lapwing.selection.TimeSplit`).
     prepare : transformer or None, default=None
         What makes numbers of X, such as a ``ColumnTransformer`` with imputers, encoders and scalers. In each fold it learns
-        from the training rows alone, without labels; the methods are fitted to what it gives, and the models of the result to
-        what it gives of all rows (:attr:`Comparison.X`).
+        from the training rows alone, without labels; the models of the result are fitted to what it gives of all rows
+        (:attr:`Comparison.X`).
     feature_names : sequence of str, default=None
         The names of the columns, for warnings about leaks. None takes those of a data frame, or numbers from 0.
     random_state : int, default=0
         The seed of the folds and of k-means.
     n_jobs : int or None, default=None
-        How many methods and folds are worked on at the same time, each on one thread; -1 is all cores, or one where
-        ``n_samples * n_features`` times the number of methods is below a million: there processes take longer to start than
-        they save. The result does not depend on it.
+        How many methods and folds are worked on at the same time, each on one thread; -1 is all cores, or one where the work is
+        so small that processes take longer to start. The result does not depend on it.
     memory : None, path or joblib.Memory, default=None
         A folder that keeps the scores of each method on each fold as soon as they are known, so that the same comparison goes
-        on from there when it is started again. Scores are found by a hash of the rows, the labels, the fold, the method with
-        its parameters, and the releases of lapwing, NumPy, SciPy and scikit-learn: empty the folder after a change to the code
-        of your own methods. joblib writes pickles, so use a folder that only you write to.
+        on from there when it is started again. Empty it after a change to the code of your own methods. joblib writes pickles,
+        so use a folder that only you write to.
     progress : callable, default=None
         Called as ``progress(done, total, message)`` before each part, such as ``"LPP: fold 2"``, and at the end. None shows the
         part and the time that is left on a terminal and in notebooks, once the comparison has taken two seconds.
@@ -126,7 +113,8 @@ def compare(
     Returns
     -------
     Comparison
-        The scores, the recommendation (``choice``) and the fitted models.
+        The scores with standard errors, the recommendation (``choice``), and a model of each method, fitted to all rows. Ctrl-C
+        raises :class:`~lapwing.comparison.Interrupted`, which has the scores of the methods that are done.
 
     Warns
     -----
@@ -152,104 +140,117 @@ def compare(
     LPP(n_components=10)
     """
     check_in_memory(X, "compare")
-    rows, X = X, numbers(X if prepare is None else clone(prepare).fit_transform(X))
-    n = X.shape[0]
+    check_choice("judge", judge, JUDGES)
+    memory = check_memory(os.fspath(memory) if isinstance(memory, os.PathLike) else memory)
+    given, X = X, numbers(X if prepare is None else clone(prepare).fit_transform(X))
+    n, seed = X.shape[0], check_count("random_state", random_state, 0)
     if n < 4:
         raise ValueError(f"X has {n} samples; a comparison needs 4 or more, to hold some out")
-    labels, classes = (None, None) if y is None else class_codes(_checked_classes(y), n)
-    seed = check_count("random_state", random_state, 0)
-    check_choice("judge", judge, JUDGES)
-    criterion = checked_criterion(scoring, labels, judge)
-    estimators = checked_methods(methods, X, labels)
-    groups, time = checked_keys("groups", groups, n), checked_keys("time", time, n)
-    splitter, key = checked_splitter(cv, labels, classes, seed, groups, time)
-    splits = splitter.split(X, labels, key)
-    folds = [Fold(X if prepare is None else rows, prepare, labels, train, test) for train, test in splits]
-    if len(folds) < 2:
-        raise ValueError(f"cv={cv!r} gives {len(folds)} split; two or more are needed for a standard error")
-    if labels is not None and judge != "nearest":
-        folds = [fold._replace(judge=_judge_of(fold, judge)) for fold in folds]
-    tried = candidates(estimators, dimensions, X, folds)
-    n_neighbors = min(N_NEIGHBORS, (min(len(fold.test) for fold in folds) - 1) // 2)
-    if n_neighbors < 1:
-        raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {n}; use fewer folds")
-    two = labels is not None and bool(labels.max() == 1) and judge != "nearest"
-    scorers = tuple(dict.fromkeys(["roc_auc"] * two + [criterion] * (criterion not in MEASURES)))
-    settings = {"n_neighbors": n_neighbors, "seed": seed, "retrieval": criterion in RETRIEVAL, "scorers": scorers}
-    found_leaks = (
-        [] if labels is None else leaks(rows, labels, [(fold.train, fold.test) for fold in folds], feature_names)
-    )
+    y, classes = _learnt(y, n, scoring)
+    labels, targets = (None, y) if classes is None else (y, None)
+    groups, time = _checked_keys("groups", groups, n), _checked_keys("time", time, n)
+    splitter, key = _checked_splitter(cv, labels, classes, seed, groups, time)
+    splits = [(train, test) for train, test in splitter.split(X, labels, key)]
+    n_neighbors = min(N_NEIGHBORS, (min((len(test) for _, test in splits), default=0) - 1) // 2)
+    if len(splits) < 2 or n_neighbors < 1:
+        raise ValueError(f"cv={cv!r} must give two folds or more, each of which holds out 3 of the {n} rows or more")
+    # The AUC of one nearest neighbour would say no more than the accuracy.
+    ranked = judge != "nearest" and labels is not None and _are_two_everywhere(labels, splits)
+    criterion = checked_criterion(scoring, y, ranked)
+    scorers = tuple(dict.fromkeys(["roc_auc"] * ranked + [criterion] * (criterion not in MEASURES)))
+    releases = tuple(version(name) for name in RELEASES)
+    rows = X if prepare is None else given
+    task = Task(rows, prepare, y, n_neighbors, seed, scorers, criterion in RETRIEVAL, releases)
+    estimators = checked_methods(methods, X, y)
+    most = _checked_rank([rank_of(task, *split) for split in splits])
+    n_classes = None if classes is None else len(classes)
+    tried = {name: candidate(own, dimensions, most, n_classes) for name, own in estimators.items()}
+    found_leaks = [] if labels is None else leaks(given, labels, splits, feature_names)
     for leak in found_leaks:
         warnings.warn(leak.message, LeakWarning, stacklevel=2)
     about = {
-        "majority": []
-        if labels is None
-        else [
-            _record(ALWAYS_THE_SAME, 0, i, majority(labels[fold.train], labels[fold.test]))
-            for i, fold in enumerate(folds)
-        ],
         "leaks": found_leaks,
-        "judge": max(
-            (fold.judge for fold in folds), key=lambda own: sum(repr(own) == repr(fold.judge) for fold in folds)
-        ),
-        "judges": ["nearest neighbour" if fold.judge is None else in_words(fold.judge) for fold in folds],
-        "left_out": left_out(X, labels) if methods is None else {},
-        "folds": [fold.test for fold in folds],
+        "left_out": left_out(X, y) if methods is None else {},
+        "folds": [test for _, test in splits],
         "key_name": None if key is None else "time" if time is not None else "groups",
-        **{"criterion": criterion, "classes": classes, "labels": labels, "splitter": splitter, "keys": key},
-        **{"random_state": seed, "n_samples": n, "n_features": X.shape[1], "n_neighbors": n_neighbors},
-        **{"X": X, "prepare": prepare},
+        **{"criterion": criterion, "classes": classes, "labels": labels, "targets": targets},
+        **{"splitter": splitter, "keys": key, "random_state": seed, "prepare": prepare, "X": X},
+        **{"n_samples": n, "n_features": X.shape[1], "n_neighbors": n_neighbors},
     }
-    scores: Scores = {name: [] for name in (ALL_FEATURES, *tried)}
-    total, done = len(scores) * len(folds) + len(tried), count()
+    total, done = len(splits) * (1 + len(tried)) + len(tried), count()
     line = Progress("comparing", total, "parts")
-    tell = progress or (lambda done, total, message: line(done, message))
-
-    def told(parts: list[tuple[str, str]]) -> Iterator[str]:
-        for name, message in parts:
-            tell(next(done), total, message)
-            yield name
-
-    # Inside the ``with`` both runs share X on disk. Two runs outside of it would delete that file twice.
-    with line, Parallel(n_jobs=_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
-        try:
-            parts = [(name, f"{name}: fold {i + 1}") for name in scores for i in range(len(folds))]
-            for name, found in zip(told(parts), run(_calls(tried, folds, settings, memory)), strict=True):
-                scores[name].append(found)
-            tried, failures = _scored(tried, scores)
-            fits: dict[str, Whole] = {}
-            # Where a method fails on all rows, another one, or another number of dimensions, may be chosen.
-            while wanted := _not_fitted(_result(tried, scores, failures, about), fits):
-                calls = [delayed(fit_whole)(tried[name], d, X, labels) for name, d in wanted.items()]
-                for name, fit in zip(told([(name, f"{name}: all data") for name in wanted]), run(calls), strict=True):
-                    if isinstance(fit, Whole):
-                        fits[name] = fit
-                    else:
-                        failures[name] = fit
-                        del tried[name]
-        except KeyboardInterrupt:
-            tried, failures = _scored({name: tried[name] for name in tried if len(scores[name]) == len(folds)}, scores)
-            if not tried:
-                raise
-            raise Interrupted(_result(tried, scores, failures, about), len(estimators)) from None
-        tell(total, total, "done")
-    return _result(tried, scores, failures, about, {name: fits[name] for name in tried})
+    show = progress or (lambda done, total, message: line(done, message))
+    # Inside the ``with`` all runs share X on disk. Runs outside of it would delete that file each.
+    with line, Parallel(_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
+        told = partial(_told, run, lambda message: show(next(done), total, message))
+        found = _compared(told, task, splits, judge, tried, memory, about)
+        show(total, total, "done")
+    return found
 
 
-def _judge_of(fold: Fold, judge: str) -> Any:
-    X, _, y, _ = fold.divided()
-    with threadpool_limits(1):
-        return checked_judge(judge, X, y if y is not None else np.empty(0))
+def _compared(
+    told: Any, task: Task, splits: Splits, judge: str, tried: dict[str, Candidate], memory: Any, about: Any
+) -> Comparison:
+    """What is held to, every method on every fold, and then every method on all rows."""
+    folds, scores = range(len(splits)), {name: list[Evaluation]() for name in tried}
+    calls = (delayed(reference)(task, *split, judge) for split in splits)
+    references = [own for _, own in told(calls, [("all columns", f"fold {i + 1}") for i in folds])]
+    try:
+        evaluations = _calls(task, splits, [own.judge for own in references], tried, memory)
+        for name, evaluation in told(evaluations, [(name, f"fold {i + 1}") for name in tried for i in folds]):
+            scores[name].append(evaluation)
+        found, fits = scored(tried, scores, references, about), dict[str, Whole]()
+        # Where a method fails on all rows, another one, or another number of dimensions, may be chosen.
+        while wanted := {m: d for m, d in found.chosen.items() if m not in fits or fits[m].dimension != d}:
+            calls = (delayed(fit_whole)(found._candidates[name], d, about["X"], task.y) for name, d in wanted.items())
+            for name, fit in told(calls, [(name, "all data") for name in wanted]):
+                if isinstance(fit, Whole):
+                    fits[name] = fit
+                else:
+                    found = without(found, name, fit)
+    except KeyboardInterrupt:
+        complete = {name: own for name, own in tried.items() if len(scores[name]) == len(folds)}
+        if not complete:
+            raise
+        raise Interrupted(scored(complete, scores, references, about), len(tried)) from None
+    return with_fits(found, fits)
 
 
-def _checked_classes(y: Any) -> Any:
+def _told(run: Any, tell: Any, calls: Iterable[Any], parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Any]]:
+    """The results of calls, each with the name of its part, which is told before it."""
+    results = run(calls)
+    for name, what in parts:
+        tell(f"{name}: {what}")
+        yield name, next(results)
+
+
+def _learnt(y: Any, n: int, scoring: str | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Codes of classes with their names, or floats where y holds numbers to predict, which have none."""
+    if y is None:
+        return None, None
     values = np.asarray(y)
-    if values.dtype.kind == "f" and (values[np.isfinite(values)] % 1 != 0).any():
+    fractions = values.dtype.kind == "f" and bool((values[np.isfinite(values)] % 1 != 0).any())
+    if scoring != "r2" and not fractions:
+        return class_codes(y, n)
+    targets = check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64, input_name="y")
+    if len(targets) != n:
+        raise ValueError(f"y has {len(targets)} entries, but X has {n} rows; pass one per row")
+    return targets, None
+
+
+def _are_two_everywhere(labels: np.ndarray, splits: Splits) -> bool:
+    """Whether there are two classes, both in every part of every fold."""
+    parts = [labels[rows] for split in splits for rows in split]
+    return bool(labels.max() == 1) and all(0 < np.mean(part[part >= 0]) < 1 for part in parts)
+
+
+def _checked_rank(ranks: list[int]) -> int:
+    if min(ranks) == 0:
         raise ValueError(
-            "y is continuous, and compare scores how well spaces tell classes apart, whatever graphs read; put y into a few "
-            "bins, leave it out (neighbourhoods are then compared), or use GridSearchCV with a pipeline that ends in a regressor"
+            f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is "
+            "no direction to find; use other folds (cv=), shuffled ones, or data that vary"
         )
-    return y
+    return min(ranks)
 
 
 def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
@@ -258,95 +259,76 @@ def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
     return 1 if small and n_jobs is not None and n_jobs < 0 else n_jobs
 
 
-def _calls(tried: Tried, folds: list[Fold], settings: dict[str, Any], memory: Any) -> Iterator[Any]:
-    """What is scored: the rows as given, and then every method, each in all folds."""
-    if memory is None or isinstance(memory, str | os.PathLike):
-        memory = Memory(memory and os.fspath(memory), verbose=0)  # joblib puts a Path and a str into different folders
-    elif not hasattr(memory, "cache"):
-        raise ValueError(f"memory={memory!r} must be the path of a folder, a joblib.Memory, or None")
-    keeps = memory.location is not None
-    kept = memory.cache(evaluate, ignore=["candidate", "fold", "settings"])
-    of_rows = joblib.hash((*folds[0][:3], settings, [version(name) for name in RELEASES])) if keeps else None
-    of_folds = [joblib.hash((fold.train, fold.test, fold.judge)) if keeps else None for fold in folds]
-    of_methods = {name: _hashed(name, candidate) if keeps else None for name, candidate in tried.items()}
-    yield from (delayed(evaluate)(None, fold, settings) for fold in folds)
-    for name, candidate in tried.items():
-        for fold, of_fold in zip(folds, of_folds, strict=True):
-            yield delayed(kept)(candidate, fold, settings, key=f"{of_rows} {of_fold} {of_methods[name]}")
+def _calls(task: Task, splits: Splits, judges: list[Any], tried: Mapping[str, Candidate], memory: Any) -> list[Any]:
+    """Every method in every fold. A memory finds a result again by a key alone, which is the same in every process."""
+    cached, keeps = memory.cache(evaluate, ignore=EVALUATED), memory.location is not None
+    of_task, calls = joblib.hash(task) if keeps else None, []
+    for name, own in tried.items():
+        for split, judge in zip(splits, judges, strict=True):
+            try:
+                key = joblib.hash((of_task, split, judge, own)) if keeps else None
+            except PicklingError as error:
+                raise ValueError(
+                    f"methods[{name!r}]={own.estimator!r} cannot be found again in memory=: {error}; write functions such as "
+                    "lambdas as functions of a module, or use memory=None"
+                ) from error
+            calls.append(delayed(cached)(task, *split, judge, own, key))
+    return calls
 
 
-def _hashed(name: str, candidate: Candidate) -> str:
-    try:
-        return joblib.hash(candidate)
-    except PicklingError as error:
+def _checked_splitter(
+    cv: Any, labels: np.ndarray | None, classes: np.ndarray | None, seed: int, groups: Any, time: Any
+) -> tuple[Any, np.ndarray | None]:
+    """The splitter, and what it is given beside the labels: the group or the time of each row."""
+    if groups is not None and time is not None:
+        raise ValueError("groups and time are both given; rows are kept together, or kept in order: give one of them")
+    if hasattr(cv, "split"):
+        return cv, groups if time is None else time
+    n_splits = check_count("cv", cv, 2)
+    if time is not None:
+        return TimeSplit(n_splits), time
+    if groups is not None and (found := len(np.unique(groups))) < n_splits:
         raise ValueError(
-            f"methods[{name!r}]={candidate.estimator!r} cannot be found again in memory=: {error}; write functions such as "
-            "lambdas as functions of a module, or use memory=None"
-        ) from error
+            f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
+            f"{found} folds, or other groups"
+        )
+    if labels is None or classes is None:
+        folds = KFold if groups is None else GroupKFold
+        return folds(n_splits, shuffle=True, random_state=seed), groups
+    alone = [] if groups is None else [i for i in range(len(classes)) if len(np.unique(groups[labels == i])) < 2]
+    if alone:
+        raise ValueError(
+            f"rows of these classes are all in one group: {_listed(classes[alone])}; with that group held out nothing is "
+            "left to learn them from, so use other groups; to judge a search among classes that were never seen, use "
+            "cross_val_score(reducer, X, y, cv=GroupKFold(2), groups=y, scoring=lapwing.selection.retrieval_scorer)"
+        )
+    counts = np.bincount(labels[labels >= 0])
+    if counts.min() < n_splits:
+        few = [f"{name!s} ({count})" for name, count in zip(classes, counts, strict=True) if count < n_splits]
+        raise ValueError(
+            f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {_listed(few)}; use fewer "
+            "folds (2 at least), add rows, merge classes, or set those labels to -1 (unknown)"
+        )
+    folds = StratifiedKFold if groups is None else StratifiedGroupKFold
+    splitter = folds(n_splits, shuffle=True, random_state=seed)
+    return (LabelledSplit(splitter) if (labels < 0).any() else splitter), groups
 
 
-def _scored(tried: Tried, scores: Scores) -> tuple[Tried, dict[str, str]]:
-    """The methods with the dimensions that every fold could score, and the reasons why methods without any failed."""
-    settled, failures = {}, {}
-    for name, candidate in tried.items():
-        reasons = [found.failures[0] for found in scores[name] if found.failures]
-        dimensions = tuple(d for d in candidate.dimensions if all(d in found.measures for found in scores[name]))
-        if not dimensions:
-            failures[name] = reasons[-1]
-            continue
-        if len(dimensions) < len(candidate.dimensions):
-            said = f"only {', '.join(map(str, dimensions))} dimensions are scored: {reasons[-1]}"
-            scores[name][0].warnings.append(said)
-        settled[name] = candidate._replace(dimensions=dimensions, most=min(candidate.most, max(dimensions)))
-    return settled, failures
+def _listed(classes: Any) -> str:
+    more = f" and {len(classes) - NAMED_CLASSES} more" if len(classes) > NAMED_CLASSES else ""
+    return ", ".join(map(str, classes[:NAMED_CLASSES])) + more
 
 
-def _not_fitted(found: Comparison, fits: dict[str, Whole]) -> dict[str, int]:
-    """The methods that are to be fitted to all rows, with the dimensions that are chosen for them."""
-    if not found.methods:
-        failed = "; ".join(f"{name}: {why}" for name, why in found.failures.items())
-        raise ValueError(f"no method could be fitted: {failed}")
-    chosen = {row["method"]: row["dimension"] for row in found.summary()}
-    return {name: chosen[name] for name in found.methods if name not in fits or fits[name].dimension != chosen[name]}
-
-
-def _result(
-    tried: Tried,
-    scores: Scores,
-    failures: dict[str, str],
-    about: dict[str, Any],
-    fits: Mapping[str, Whole] = MappingProxyType({}),
-) -> Comparison:
-    """The comparison as far as it has come."""
-    return Comparison(
-        records=[
-            _record(name, d, i, found.measures[d])
-            for name, candidate in tried.items()
-            for i, found in enumerate(scores[name])
-            for d in candidate.dimensions
-        ],
-        baseline=[
-            _record(ALL_FEATURES if set(about["judges"]) == {"nearest neighbour"} else LINE_TO_BEAT, d, i, measures)
-            for i, found in enumerate(scores[ALL_FEATURES])
-            for d, measures in found.measures.items()
-        ],
-        predictions={
-            (name, d): [found.predictions[d] for found in scores[name]]
-            for name, candidate in tried.items()
-            for d in candidate.dimensions
-            if about["labels"] is not None
-        },
-        warnings={name: sorted({text for found in scores[name] for text in found.warnings}) for name in tried},
-        failures=dict(failures),
-        models={name: fit.model for name, fit in fits.items()},
-        embeddings={name: fit.embeddings for name, fit in fits.items()},
-        spaces={name: fit.space for name, fit in fits.items()},
-        spectra={name: fit.spectrum for name, fit in fits.items()},
-        graphs=distinct_graphs(fits),
-        _candidates=dict(tried),
-        **about,
-    )
-
-
-def _record(method: str, dimension: int, fold: int, measures: dict[str, float]) -> dict[str, Any]:
-    return {"method": method, "dimension": dimension, "fold": fold, **measures}
+def _checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
+    """``groups=`` or ``time=``: one value per row, with none missing."""
+    if values is None:
+        return None
+    values = column_or_1d(values)
+    if len(values) != n:
+        raise ValueError(f"{name} has {len(values)} entries, but X has {n} rows; pass one per row")
+    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"{name} is missing in {missing.sum()} rows (the first is row {np.argmax(missing)}); fill it in, or remove such rows"
+        )
+    return values

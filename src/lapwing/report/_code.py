@@ -44,9 +44,14 @@ JUDGED = """\
     judged = SemiSupervised(model{judge}).fit(X[train], y[train])
     scores.append(labelled_scorer("{name}")(judged, X[test], y[test]))"""
 
+PREDICTED = """\
+    judged = make_pipeline(model{judge}).fit(X[train], y[train])
+    scores.append(judged.score(X[test], y[test]))"""
+
 KEPT = """\
-    Z = {fitted}.transform(X[test])
-    scores.append(neighborhood_preservation(X[test], Z, n_neighbors={n_neighbors})[{place}])"""
+    some = test[np.linspace(0, len(test) - 1, min(len(test), 500)).astype(int)]
+    Z = {fitted}.transform(X[some])
+    scores.append(neighborhood_preservation(X[some], Z, n_neighbors={n_neighbors})[{place}])"""
 
 RETRIEVED = """\
     Z = SemiSupervised(model).fit(X[train], y[train]).reducer_.transform(X)
@@ -68,6 +73,7 @@ known = np.array([str(label) != "-1" for label in y])  # -1: label unknown
 
 WHAT = {
     "accuracy": "1-NN accuracy",
+    "r2": "R²",
     "balanced_accuracy": "1-NN balanced accuracy",
     "f1": "1-NN macro F1",
     "map": "mean average precision",
@@ -75,15 +81,16 @@ WHAT = {
     "clustering": "clustering accuracy",
     "nmi": "clustering NMI",
 }
-SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1_macro"}
+SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1_macro", "r2": "r2"}
 APART = ("lapwing.selection", "SemiSupervised")
 # What a loop over folds does for each measure, what that imports, and the place of the measure among several.
 IN_FOLD: dict[str, tuple[str, list[tuple[str, str]], int]] = {
     **dict.fromkeys(SCORING, (JUDGED, [APART, ("lapwing.selection", "labelled_scorer")], 0)),
     **{
-        name: (KEPT, [("lapwing.comparison", "neighborhood_preservation")], place)
+        name: (KEPT, [("lapwing.metrics", "neighborhood_preservation")], place)
         for place, name in enumerate(("trustworthiness", "continuity", "recall"))
     },
+    "r2": (PREDICTED, [("sklearn.pipeline", "make_pipeline")], 0),
     "map": (RETRIEVED, [APART, ("lapwing.metrics", "retrieval_scores")], 0),
     "recall@5": (RETRIEVED, [APART, ("lapwing.metrics", "retrieval_scores")], 1),
     "clustering": (CLUSTERED, [APART, ("sklearn.cluster", "KMeans"), ("lapwing.metrics", "clustering_accuracy")], 0),
@@ -102,18 +109,23 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
     estimator, prepare = comparison.estimator(method), comparison.prepare
     partly = labels is not None and bool((labels < 0).any())
     is_apart = partly and takes_unknown_for_a_class(estimator)  # it would take -1 for a class
-    fit = "model.fit({0})" if labels is None else "model.fit({0}, {1})"
+    labelled = labels is not None or comparison.targets is not None
+    fit = "model.fit({0}, {1})" if labelled else "model.fit({0})"
     if is_apart:
         code.need(*APART)
         fit = "SemiSupervised(model).fit({0}, {1}).reducer_"
-    judge = "" if comparison.judge is None else f", {code(comparison.judge)}"
+    judge, settled = f", {code(comparison.judge)}", len(set(comparison.judges)) == 1
+    if not settled:  # each fold has chosen its own
+        name = "auto" if any("regression" in own for own in comparison.judges) else "knn"
+        judge = f', checked_judge("{name}", X[train], y[train])'
     model, last = code(estimator), f"Z = {fit.format('X', 'y')}.transform(X)"
     by_scorer = criterion in SCORING or criterion not in IN_FOLD
-    if by_scorer and (prepare is None or not partly):
+    if by_scorer and settled and (prepare is None or not partly):
         model = model if prepare is None else f"make_pipeline(preparation, {model})"
         body = _by_scorer(code, criterion, partly, f", groups={key}" if key else "", judge)
     else:
-        template, imports, place = IN_FOLD["accuracy" if by_scorer else criterion]
+        template, imports, place = IN_FOLD[criterion if criterion in IN_FOLD else "accuracy"]
+        imports = imports if settled or not by_scorer else [*imports, ("lapwing.comparison", "checked_judge")]
         for thing in [("numpy", "np"), *imports]:
             code.need(*thing)
         name, seed = SCORING.get(criterion, criterion if by_scorer else imports[-1][1]), comparison.random_state
@@ -122,10 +134,10 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
         if prepare is not None:  # F takes the place of X
             inner = PREPARED + re.sub(r"\bX\b", "F", inner)
             last = "F = preparation.fit_transform(X)\n" + re.sub(r"\bX\b", "F", last)
-        divided = ["X", *(["y"] if labels is not None else ["None"] if key else []), *([key] if key else [])]
+        divided = ["X", *(["y"] if labelled else ["None"] if key else []), *([key] if key else [])]
         body = BY_LOOP.format(body=inner, divided=", ".join(divided))
     what = WHAT.get(criterion, criterion if by_scorer else f"{criterion} of {comparison.n_neighbors} neighbours")
-    what = what.removeprefix("1-NN ") if judge else what
+    what = what if set(comparison.judges) == {"nearest neighbour"} else what.removeprefix("1-NN ")
     text = START.format(model=model, splitter=code.splitter(comparison.splitter)) + body
     text += END.format(what=what, mean=row["mean"], last=last)
     if not by_scorer and (is_apart or "known[" in body):
@@ -135,7 +147,7 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
     n, d = comparison.n_samples, comparison.n_features
     rows = f"array of shape {(n, d)}" if prepare is None else f"array of {n} rows, as compare was given them"
     parts = [f"X: {rows}"]
-    parts += [] if labels is None else ["y: its labels, -1 where unknown" if partly else "y: its labels"]
+    parts += ["y: its labels, -1 where unknown" if partly else "y: its labels"] if labelled else []
     parts += [f"{key}: one value per row"] if key else []
     start = f"# {'; '.join(parts)}; rows in the same order"
     start += f"\npreparation = {code(prepare)}" if prepare is not None else ""
@@ -146,7 +158,7 @@ def _by_scorer(code: Expressions, criterion: str, partly: bool, keys: str, judge
     """The score by scikit-learn's own cross-validation."""
     code.need("sklearn.model_selection", "cross_val_score")
     judged, scoring = (
-        f"make_pipeline(model{judge or ', KNeighborsClassifier(1)'})",
+        f"make_pipeline(model{judge})",
         f'"{SCORING.get(criterion, criterion)}"',
     )
     if partly:
@@ -154,7 +166,6 @@ def _by_scorer(code: Expressions, criterion: str, partly: bool, keys: str, judge
         imports = [APART, ("lapwing.selection", "labelled_scorer")]
     else:
         imports = [("sklearn.pipeline", "make_pipeline")]
-        imports += [] if judge else [("sklearn.neighbors", "KNeighborsClassifier")]
     for thing in imports:
         code.need(*thing)
     return BY_SCORER.format(judged=judged, scoring=scoring, keys=keys)

@@ -35,6 +35,7 @@ MEASURES = {
     "balanced_accuracy": "1-NN balanced accuracy",
     "f1": "1-NN F1 (mean of classes)",
     "roc_auc": "ROC AUC",
+    "r2": "R²",
     "map": "Mean average precision",
     "recall@5": "Recall at 5",
     "clustering": "Clustering accuracy",
@@ -95,6 +96,8 @@ def content(
             "scores": {name: _scores(comparison, name) for name in comparison.methods},
             "certificate": _certificate(comparison),
             "baseline": _mean(comparison, comparison.baseline),
+            "lineToBeat": _mean(comparison, comparison.line_to_beat) if comparison.line_to_beat else None,
+            "reason": comparison.reason,
             "majority": _mean(comparison, comparison.majority) if comparison.majority else None,
             "points": {
                 "rows": rows,
@@ -152,7 +155,8 @@ def _names(parameter: str, given: Any, n: int, default: list[str]) -> list[str]:
 
 def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
     """The class of each row, -1 where unknown, and the names of the classes."""
-    given = (comparison.labels, comparison.classes) if y is None else class_codes(y, comparison.n_samples)
+    own = y is None or comparison.targets is not None  # numbers to predict are no classes
+    given = (comparison.labels, comparison.classes) if own else class_codes(y, comparison.n_samples)
     return given[0], None if given[1] is None else [str(name) for name in given[1]]
 
 
@@ -312,8 +316,11 @@ def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[
 def _stability(comparison: Any, X: Any, names: list[str], draws: int) -> dict[str, Any]:
     """How certain the recommended directions are, and their leading features where the map is linear."""
     method, dimension = comparison.choice
-    estimator, labels = comparison.estimator(method, dimension), comparison.labels
-    if labels is not None and not hasattr(reducer_of(estimator), "problem"):  # other methods would take -1 for a class
+    estimator = comparison.estimator(method, dimension)
+    labels = comparison.labels if comparison.targets is None else comparison.targets
+    if comparison.labels is not None and not hasattr(
+        reducer_of(estimator), "problem"
+    ):  # other methods would take -1 for a class
         X, labels = X[labels >= 0], labels[labels >= 0]
     found, leading = stability(estimator, X, labels, n_draws=draws), None
     if _linear(comparison.models[method]) is not None:

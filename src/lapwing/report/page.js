@@ -503,7 +503,7 @@
     const counts = content.confusion[state.method], places = counts.map((_, i) => i);
     const share = counts.map((row) => { const n = row.reduce((a, b) => a + b, 0); return row.map((v) => (n ? (100 * v) / n : 0)); });
     const { dimension } = content.summary.find((row) => row.method === state.method);
-    $("confusion-note").textContent = `One nearest neighbour on held-out rows, ${state.method} with ${dimension} dimension${dimension === 1 ? "" : "s"}. Colour is the share of the true class; the numbers count rows.`;
+    $("confusion-note").textContent = `Predictions on held-out rows, ${state.method} with ${dimension} dimension${dimension === 1 ? "" : "s"}. Colour is the share of the true class; the numbers count rows.`;
     const few = counts.length <= 15, names = content.classNames.map((name) => plain(short(name, 18)));
     const ticks = { showgrid: false, ...(counts.length <= 40 ? { tickvals: places, ticktext: names } : {}) };
     $("plot-confusion").style.height = `${Math.min(600, 220 + 40 * counts.length)}px`;

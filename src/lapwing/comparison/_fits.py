@@ -1,0 +1,202 @@
+"""What is computed for one method: its scores on one fold, what it is held to there, and what it gives on all rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils import check_array
+from threadpoolctl import threadpool_limits
+
+from .._arrays import Array
+from ..auto import UnitsWarning
+from ..data import as_data, canonical
+from ..graphs import Reconstruction
+from ..selection import reducer_of, some_rows, takes_unknown_for_a_class
+from ..solvers import numerical_rank
+from ._judges import apart, checked_judge, kept, predicted, ranks_of
+from ._methods import Candidate, has_the_usual_fit
+
+SHOWN = (2, 3)  # the numbers of dimensions of the pictures
+
+
+class Task(NamedTuple):
+    """What every method is asked: the rows as given, what makes numbers of them, what is predicted, and how it is judged."""
+
+    X: Any
+    prepare: Any  # an unfitted transformer, or None where X holds numbers
+    y: np.ndarray | None  # codes of classes, -1 where unknown, or floats, which are numbers to predict
+    n_neighbors: int
+    seed: int
+    scorers: tuple[str, ...]  # of scikit-learn, beside the usual measures
+    retrieval: bool
+    releases: tuple[str, ...]  # others may give other numbers
+
+    def divided(self, train: np.ndarray, test: np.ndarray) -> tuple[tuple, tuple]:
+        """The rows to fit and those to judge, each with y. The transformer is fitted to the rows to fit."""
+        y = (None, None) if self.y is None else (self.y[train], self.y[test])
+        rows = some_rows(self.X, train), some_rows(self.X, test)
+        if self.prepare is not None:
+            # Warnings are about columns that hold nothing but gaps in some folds, and categories that only one fold has.
+            with warnings.catch_warnings(action="ignore"):
+                prepare = clone(self.prepare).fit(rows[0])
+                rows = numbers(prepare.transform(rows[0])), numbers(prepare.transform(rows[1]))
+        return (rows[0], y[0]), (rows[1], y[1])
+
+    def scores(self, judge: Any, ranks: np.ndarray, fitted: tuple, held_out: tuple) -> tuple[dict[str, float], Any]:
+        """The measures of a space, given its rows of both kinds, and what the judge predicts for those held out."""
+        measures = kept(ranks, held_out[0], self.n_neighbors)
+        if judge is None:
+            return measures, np.empty(0, dtype=int)
+        fitted, held_out = known(*fitted), known(*held_out)
+        own, found = predicted(judge, fitted, held_out, self.scorers)
+        if held_out[1].dtype.kind != "f":
+            own |= apart(fitted, held_out, self.retrieval, self.seed)
+        return own | measures, found
+
+
+def numbers(X: Any) -> Array:
+    """The rows as numbers, which all methods take."""
+    return canonical(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2))
+
+
+def known(X: Array, y: np.ndarray) -> tuple[Array, np.ndarray]:
+    """The rows whose y is known."""
+    rows = np.ones(len(y), dtype=bool) if y.dtype.kind == "f" else y >= 0
+    return X[rows], y[rows]
+
+
+def rank_of(task: Task, train: np.ndarray, test: np.ndarray) -> int:
+    """How many dimensions the training rows of a fold allow: their rank about their mean."""
+    data = as_data(task.divided(train, test)[0][0], None)
+    if data.is_large:
+        return min(data.n, data.d) - 2
+    return numerical_rank(np.linalg.eigvalsh(data.gram(data.mean()))) if data.deviations().any() else 0
+
+
+class Reference(NamedTuple):
+    """What methods are held to on a fold: the scores of all columns, of a linear judge of these, and of no columns at all."""
+
+    judge: Any
+    columns: dict[str, float]
+    linear: dict[str, float] | None  # None where the judge is linear itself, or the nearest neighbour
+    always: dict[str, float]
+
+
+def reference(task: Task, train: np.ndarray, test: np.ndarray, name: str) -> Reference:
+    """Choose the judge of a fold, and score what needs no method."""
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
+        fitted, held_out = task.divided(train, test)
+        ranks = ranks_of(held_out[0])
+        if task.y is None:
+            return Reference(None, task.scores(None, ranks, fitted, held_out)[0], None, {})
+        learnt, asked = known(*fitted), known(*held_out)
+        judge, linear = (checked_judge(own, *learnt) for own in (name, "logistic"))
+        same = repr(judge) == repr(linear)
+        judge_of_columns = judge[-1] if same and sparse.issparse(learnt[0]) else judge  # documents have weights already
+        columns, _ = task.scores(judge_of_columns, ranks, fitted, held_out)
+        line = None if same or name == "nearest" else predicted(linear, learnt, asked, task.scorers)[0]
+        blind = DummyRegressor() if task.y.dtype.kind == "f" else DummyClassifier()
+        return Reference(judge, columns, line, predicted(blind, learnt, asked, task.scorers)[0])
+
+
+class Evaluation(NamedTuple):
+    """What a method has reached on a fold, by number of dimensions, why it failed and what it warned of."""
+
+    measures: dict[int, dict[str, float]]
+    predictions: dict[int, np.ndarray]
+    failures: list[str]
+    warnings: list[str]
+
+
+def evaluate(
+    task: Task, train: np.ndarray, test: np.ndarray, judge: Any, candidate: Candidate, key: str | None = None
+) -> Evaluation:
+    """Fit a method and judge it in every number of dimensions. A memory finds the result again by the key alone."""
+    wanted, measures, predictions, failures = list(candidate.dimensions), {}, {}, []
+    # One thread per task: as fast where there are many tasks, and the same bits whatever n_jobs is.
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted, held_out = task.divided(train, test)
+        ranks = ranks_of(held_out[0])
+        while wanted:
+            try:
+                models = candidate.fitted(wanted, *taken(candidate.estimator, *fitted))
+                spaces = {
+                    id(model): [np.asarray(model.transform(rows)) for rows, _ in (fitted, held_out)]
+                    for model in models.values()
+                }
+                for d in wanted:
+                    Z, Z_test = (rows[:, :d] for rows in spaces[id(models[d])])
+                    measures[d], predictions[d] = task.scores(judge, ranks, (Z, fitted[1]), (Z_test, held_out[1]))
+                break
+            except Exception as error:  # any error: fewer dimensions, and other methods, go on
+                failures.append(why_it_failed(error))
+                wanted.pop()
+    # Warnings about units are left out here. The result gives one for all methods.
+    said = [str(warning.message) for warning in caught if not issubclass(warning.category, UnitsWarning)]
+    return Evaluation(measures, predictions, failures, said)
+
+
+def taken(estimator: Any, X: Array, y: np.ndarray | None) -> tuple[Array, np.ndarray | None]:
+    """The rows that an estimator is fitted to: those of known class, where it would take -1 for a class."""
+    apart = y is not None and y.dtype.kind != "f" and takes_unknown_for_a_class(estimator)
+    return known(X, y) if apart and y is not None else (X, y)
+
+
+def why_it_failed(error: Exception) -> str:
+    """The message of an error. Where the error is not meant for the caller, its class too."""
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+
+
+class Whole(NamedTuple):
+    """What one method gives on all data in the number of dimensions that was chosen."""
+
+    dimension: int
+    model: Any
+    embeddings: dict[int, np.ndarray]
+    space: np.ndarray
+    spectrum: np.ndarray
+    graph: dict[str, Any] | None
+
+
+def fit_whole(candidate: Candidate, chosen: int, X: Array, y: np.ndarray | None) -> Whole | str:
+    """What the method gives with the chosen number of dimensions, or why it could not be fitted."""
+    shown = [d for d in SHOWN if d <= candidate.most] or [1]  # the numbers of dimensions of its pictures
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # the folds have given these warnings
+        try:
+            rows = taken(candidate.estimator, X, y)
+            largest = [max(candidate.dimensions)] * candidate.is_nested  # whose spectrum shows what is left out
+            models = candidate.fitted({chosen, *shown, *largest}, *rows)
+            reducer, model = reducer_of(models[chosen]), models[chosen]
+            if reducer.n_components != chosen:
+                model = candidate.at(chosen).fit(*rows)
+            spectrum = getattr(reducer, "eigenvalues_", getattr(reducer, "explained_variance_ratio_", np.empty(0)))
+            pictures = {d: np.asarray(models[d].transform(X))[:, :d] for d in shown}
+            space, graph = np.asarray(model.transform(X)), _neighbor_graph(model, X, y)
+            return Whole(chosen, model, pictures, space, np.asarray(spectrum, dtype=float), graph)
+        except Exception as error:  # any error: the other methods go on
+            return why_it_failed(error)
+
+
+def _neighbor_graph(model: Any, X: Array, y: np.ndarray | None) -> dict[str, Any] | None:
+    """The edges of the first graph of neighbours that attracts; None where a fit of its own may build it on other rows."""
+    if not has_the_usual_fit(model):
+        return None
+    data = as_data(X, y)
+    data = data if model.scale_ is None else data.divided(model.scale_)
+    for coefficient, leaf in model.graph_.signed():
+        if coefficient > 0 and leaf.reads_features:
+            W = leaf.weights_matrix(data) if isinstance(leaf, Reconstruction) else leaf.adjacency(data)
+            if W is not None:
+                links = (W != 0).astype(np.int8)
+                links = links.maximum(links.T)
+                n_components, _ = sparse.csgraph.connected_components(links, directed=False)
+                degrees = np.asarray(links.sum(axis=1, dtype=np.int64)).ravel()
+                facts = {"graph": leaf, "n_edges": int(links.nnz // 2), "n_connected_components": int(n_components)}
+                return {**facts, "degrees": degrees}
+    return None
