@@ -676,7 +676,7 @@ class SparseData(Data):
         """The rows with their full columns about the mean. The other columns reach the origin."""
         if not self._full[0].size:
             return self.X
-        full, moved = np.isin(self.X.indices, self._full[0]), self.X.copy()
+        full, moved = np.isin(self.X.indices, self._full[0]), self.X.astype(np.float64)
         moved.data[full] = (moved.data - self.mean()[moved.indices])[full]
         return moved
 

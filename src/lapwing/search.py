@@ -1,4 +1,4 @@
-"""Candidates for the nearest rows from products of tiles, which are groups of consecutive rows, on all cores.
+"""Candidates for the nearest rows from products of tiles, which are groups of consecutive rows, on several threads.
 
 The product of two tiles serves the rows of both. Every row has a threshold, which is its m-th distance so far, so that one
 comparison leaves only a few candidates in a tile. Tiles meet as the players of a tournament do: in each round no tile occurs
@@ -24,19 +24,21 @@ from ._arrays import Array, row_blocks
 from ._extras import Progress
 
 TILE_ROWS = 512  # the products of two tiles of so many rows stay in the cache
+MANY_TILES = 24  # where there would be so many tiles of twice the rows, tiles have these
+# Threads wait for one another where Python decides what to do next. So many threads have the largest tiles, and no more threads
+# than the most are used (measured on 16 cores).
+MANY_THREADS, MOST_THREADS = 5, 8
 FIRST_ROWS = 256  # so many rows are compared in full, to get a first m-th distance that later tiles are screened by
 COARSE_SHARE = 0.02  # products are in float32 where their rounding, for most rows, is at most this share of a distance
 # A column is multiplied as a dense one where at least this share of the sparse rows has an entry in it (measured).
 FREQUENT_SHARE = 0.05
-TILE_MULTIPLE = (
-    8  # the number of tiles is a multiple of this, so that each round of pairs of tiles keeps all threads busy
-)
 LEAST_PAIRS = 2_500**2  # from this many pairs of rows on, tiles are faster than the search of scikit-learn (measured)
 LONG_ROW = 128  # LEAST_PAIRS holds for rows of this many columns; shorter rows need more pairs, in proportion
 TREE_COLUMNS = 15  # up to this many columns scikit-learn searches with a tree, which is faster
 MOST_CANDIDATES = 200
 MEDIAN_ROWS = 1000  # the centre is the median of so many rows
-POSITION_BITS, ROW_BITS = 21, 11  # bits of the key by which candidates are sorted: row, distance, position
+# Bits of the key by which candidates are sorted: row, distance, position. A row has the bit of the sign as well, which is 0.
+POSITION_BITS, ROW_BITS = 21, 12
 # Bounds by a few principal coordinates (docs/speed.md): how many, found from how many rows, and from where on they are tried.
 BOUND_COLUMNS, BOUND_SAMPLE, BOUND_ROWS, BOUND_WIDTH = 31, 2000, 8_000, 128
 BOUND_TRIALS = 6  # bounds are tried on this many pairs of tiles, to see how many pairs of rows they leave
@@ -53,36 +55,25 @@ def is_worth_tiles(X: Array, n_pairs: int, m: int) -> bool:
 
 def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """M members near each query, itself not among them, and a distance that all others exceed, rounding included."""
-    symmetric, order = queries.size == members.size and np.array_equal(queries, members), None
-    centre, unit = _frame(X)
-    V = None
-    if (
-        symmetric
-        and not sparse.issparse(X)
-        and members.size >= max(BOUND_ROWS, 20 * X.shape[1])
-        and X.shape[1] >= BOUND_WIDTH
-    ):
-        few = Operand(X, members[:: max(1, members.size // BOUND_SAMPLE)], centre, unit, np.float64)
-        V = _directions(few)
-        order = _arranged(Operand(X, members, centre, unit, np.float32).times(V[:, :2]))
-        members = members[order]
+    symmetric, (n, d) = np.array_equal(queries, members), (members.size, X.shape[1])
+    frame, V, back = _frame(X), None, np.arange(queries.size)
+    if symmetric and not sparse.issparse(X) and n >= max(BOUND_ROWS, 20 * d) and d >= BOUND_WIDTH:
+        V = _directions(Operand(X, members[:: max(1, n // BOUND_SAMPLE)], frame, np.float64))
+        order = _arranged(Operand(X, members, frame, np.float32).times(V[:, :2]))
+        members, back = members[order], np.argsort(order, kind="stable")
     asked = members if symmetric else queries
     for dtype in (np.float32, np.float64):
-        right = Operand(X, members, centre, unit, dtype, is_right=not symmetric)
-        left = right if symmetric else Operand(X, asked, centre, unit, dtype, like=right)
+        right = Operand(X, members, frame, dtype)
+        left = right if symmetric else Operand(X, asked, frame, dtype, right.columns)
         tiles = Tiles(left, right, m, None if symmetric else _places(asked, members))
         if dtype is np.float64 or not tiles.are_coarse():
             break
     if V is not None and right.kept is not None and right.dtype == np.float32:
-        tiles.bounds = Bounds(right, V)
+        tiles.bounds = _bounds(right, V)
     places, half = tiles.run()
-    beyond = np.where(np.isinf(half), np.inf, np.sqrt(2 * np.maximum(half, 0)) / unit)
+    beyond = np.where(np.isinf(half), np.inf, np.sqrt(2 * np.maximum(half, 0)) / frame[1])
     # A query with fewer candidates than m is filled up with itself, which is infinitely far.
-    cols = np.where(places >= 0, members[places], asked[:, None])
-    if order is None:
-        return cols, beyond
-    back = np.argsort(order, kind="stable")
-    return cols[back], beyond[back]
+    return np.where(places >= 0, members[places], asked[:, None])[back], beyond[back]
 
 
 def _frame(X: Array) -> tuple[np.ndarray, float]:
@@ -109,74 +100,40 @@ def _memory() -> float:
 
 
 class Operand:
-    """Rows in the form that products take them: moved and scaled to about 1, with half their squared lengths.
+    """Rows in the form that products take them: less the centre, times the unit, with half their squared lengths.
 
-    With (x, |x|²/2, 1) on the left and (y, -1, -|y|²/2) on the right, the product is minus half the squared distance. Of
-    sparse rows, columns with many entries are dense, and the others stay sparse.
-
-    Parameters
-    ----------
-    X : array of shape (n, n_features)
-    rows : ndarray
-        Which rows of X are taken, in which order.
-    centre, unit : ndarray and float
-        The centre is subtracted from the rows, which are then multiplied by the unit.
-    dtype
-        The type of the products.
-    is_right : bool, default=False
-        Whether the rows only ever stand on the right of a product.
-    like : Operand, default=None
-        Sparse rows have the dense columns of this one.
+    With (x, |x|²/2, 1) on the left and (y, -1, -|y|²/2) on the right, the product is minus half the squared distance. The
+    form on the left is kept where there is room for it. Of sparse rows, columns with many entries are dense, and the others
+    stay sparse (``rest``); two operands that are multiplied have the same ``columns`` dense.
     """
 
-    def __init__(
-        self,
-        X: Array,
-        rows: np.ndarray,
-        centre: np.ndarray,
-        unit: float,
-        dtype: Any,
-        is_right: bool = False,
-        like: Operand | None = None,
-    ):
-        self.X, self.rows, self.centre, self.unit, self.dtype = X, rows, centre, unit, np.dtype(dtype)
-        self.n, self.d, self.is_right, self.rest = rows.size, X.shape[1], is_right and not sparse.issparse(X), None
+    def __init__(self, X: Array, rows: np.ndarray, frame: tuple, dtype: Any, columns: np.ndarray | None = None):
+        self.X, self.rows, (self.centre, self.unit), self.dtype = X, rows, frame, np.dtype(dtype)
+        self.n, self.d, self.columns = rows.size, X.shape[1], columns
+        self.rest: Any = None
+        self.half: np.ndarray = np.zeros(self.n)
         self._transposed: dict[int, Any] = {}
         if sparse.issparse(X):
-            self._split(like)
+            self._split()
         self.width = self.X.shape[1] + 2
-        self.half = np.empty(self.n)
-        keep = sparse.issparse(X) or self.n * self.width * self.dtype.itemsize <= _memory()
+        keep = self.rest is not None or self.n * self.width * self.dtype.itemsize <= _memory()
         self.kept = np.empty((self.n, self.width), self.dtype) if keep else None
         for part in row_blocks(self.n, 2 * self.width):
             moved = self._moved(part)
-            self.half[part] = np.einsum("ij,ij->i", moved, moved, dtype=np.float64) / 2
-            if self.rest is not None:
-                own = self.rest[part]
-                self.half[part] += (
-                    np.bincount(
-                        np.repeat(np.arange(own.shape[0]), np.diff(own.indptr)),
-                        own.data.astype(np.float64) ** 2,
-                        own.shape[0],
-                    )
-                    / 2
-                )
+            self.half[part] += np.einsum("ij,ij->i", moved, moved, dtype=np.float64) / 2
             if self.kept is not None:
                 self._fill(self.kept[part], moved, part)
 
-    def _split(self, like: Operand | None) -> None:
+    def _split(self) -> None:
         """Frequent columns of sparse rows become dense, but no more of them than there is room for."""
         X = sparse.csr_array(self.X[self.rows])
         X.data = (X.data * self.unit).astype(self.dtype)
-        if like is None:
+        if self.columns is None:
             counts = np.bincount(X.indices, minlength=self.d)
             found = np.argsort(-counts, kind="stable")[: int(_memory() // (self.n * self.dtype.itemsize))]
             self.columns = np.sort(found[counts[found] > FREQUENT_SHARE * self.n])
-        else:
-            self.columns = like.columns
-        rare = np.ones(self.d, dtype=bool)
-        rare[self.columns] = False
-        self.rest = sparse.csr_array(X[:, np.flatnonzero(rare)])
+        self.rest = sparse.csr_array(X[:, np.setdiff1d(np.arange(self.d), self.columns)])
+        self.half = self.rest.astype(np.float64).power(2).sum(axis=1) / 2
         self.X, self.rows = X[:, self.columns].toarray(), np.arange(self.n)
         self.centre, self.unit = np.zeros(self.columns.size), 1.0
 
@@ -188,10 +145,9 @@ class Operand:
         moved *= X.dtype.type(self.unit)
         return moved.astype(self.dtype, copy=False)
 
-    def _fill(self, out: np.ndarray, moved: np.ndarray, part: slice) -> None:
+    def _fill(self, out: np.ndarray, moved: np.ndarray, part: slice) -> np.ndarray:
         out[:, :-2], out[:, -2], out[:, -1] = moved, self.half[part], 1
-        if self.is_right:
-            out[:, -2], out[:, -1] = -1, -self.half[part]
+        return out
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """The rows, without their lengths, times a matrix."""
@@ -203,13 +159,10 @@ class Operand:
     def left(self, part: slice, room: np.ndarray) -> np.ndarray:
         if self.kept is not None:
             return self.kept[part]
-        self._fill(out := room[: part.stop - part.start], self._moved(part), part)
-        return out
+        return self._fill(room[: part.stop - part.start], self._moved(part), part)
 
     def right(self, part: slice, room: np.ndarray) -> np.ndarray:
-        if self.is_right:
-            return self.left(part, room)
-        out = room[: part.stop - part.start]
+        out = room[: part.stop - part.start, : self.width]
         out[:] = self.left(part, out)
         out[:, -2], out[:, -1] = -1, -self.half[part]
         return out
@@ -229,6 +182,17 @@ class Operand:
         size = np.where(np.isfinite(distance), distance, 0)
         eps, tiny = float(np.finfo(self.dtype).eps), float(np.finfo(self.dtype).tiny)
         return 2 * eps * (8 + np.sqrt(self.d + 2)) * (6 * self.half[part] + 4 * size) + self.d * tiny
+
+
+def _bounds(operand: Operand, V: np.ndarray) -> Operand:
+    """Rows as (coordinates on a few directions, length of the rest); their distances never exceed those of the whole rows.
+
+    This holds because the rests of two rows differ by at least the difference of their lengths.
+    """
+    Y = operand.times(V)
+    rest = 2 * operand.half - np.einsum("ij,ij->i", Y, Y, dtype=np.float64)
+    B = np.column_stack([Y, np.sqrt(np.maximum(rest, 0)).astype(Y.dtype)])
+    return Operand(B, np.arange(operand.n), (np.zeros(B.shape[1]), 1.0), operand.dtype)
 
 
 class Found:
@@ -251,7 +215,7 @@ class Found:
             self.least = np.maximum(least, self.lowest)
 
     def add(self, rows: np.ndarray, places: np.ndarray, distances: np.ndarray) -> None:
-        self._new.append((rows, places, distances))
+        self._new.append((rows, places.astype(np.int32), distances))
         self._count += rows.size
         if 2 * self._count > self.n * self.m:
             self.settle()
@@ -262,7 +226,7 @@ class Found:
             return
         held = np.repeat(np.arange(self.n), self.m), self.places.ravel(), self.distances.ravel()
         rows, places, distances = map(np.concatenate, zip(held, *self._new, strict=True))
-        order = _by_row(rows, np.maximum(distances, 0), self.n)
+        order = _by_row(rows, np.abs(np.maximum(distances, 0)), self.n)
         counts = np.bincount(rows)
         kept = order[(np.cumsum(counts) - counts)[:, None] + np.arange(self.m)]
         self.places, self.distances = places[kept], distances[kept]
@@ -287,9 +251,10 @@ class Room(threading.local):
         self.left, self.right = np.empty((size, width), dtype), np.empty((others, width), dtype)
         self.values, self.mask = np.empty(size * others, dtype), np.empty(size * others, bool)
 
-    def products(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        shape = len(left), len(right)
-        return np.matmul(left, right.T, out=self.values[: shape[0] * shape[1]].reshape(shape))
+    def products(self, a: Operand, left: slice, b: Operand, right: slice) -> np.ndarray:
+        rows, others = a.left(left, self.left), b.right(right, self.right)
+        shape = len(rows), len(others)
+        return np.matmul(rows, others.T, out=self.values[: shape[0] * shape[1]].reshape(shape))
 
     def reaching(self, products: np.ndarray, least: np.ndarray) -> np.ndarray:
         """The places in the flat products of those that are at least ``least``. They are rare: eight are looked at together."""
@@ -302,30 +267,21 @@ class Room(threading.local):
 
 
 class Tiles:
-    """A search by tiles.
+    """A search by tiles for the m candidates of each query.
 
-    Parameters
-    ----------
-    queries, members : Operand
-        The same object where all members are searched for; then no row is its own neighbour.
-    m : int
-        How many candidates each query has.
-    itself : ndarray of shape (n_queries,), default=None
-        The place of each query among the members, where queries are members.
+    Where all members are searched for, queries and members are the same operand, and no row is its own neighbour. Where
+    queries are others, ``itself`` is the place of each query among the members, -1 where it is none of them.
     """
 
     def __init__(self, queries: Operand, members: Operand, m: int, itself: np.ndarray | None = None):
         self.queries, self.members, self.m, self.itself = queries, members, m, itself
-        self.n_threads, self.is_symmetric = blas_threads(), queries is members
-        size = TILE_ROWS
-        each = queries.dtype.itemsize + 1
-        while size > 64 and self.n_threads * size * (size + 2 * queries.width) * each > _memory():
-            size //= 2
+        self.n_threads, self.is_symmetric = min(blas_threads(), MOST_THREADS), queries is members
+        size, together = tile_rows(self.n_threads, queries), 2 * self.n_threads
         others = size if self.is_symmetric else 2 * size
-        self.parts, self.others = _parts(queries.n, size), _parts(members.n, others)
+        self.parts, self.others = _parts(queries.n, size, together), _parts(members.n, others, together)
         self.room = Room(size, others, queries.width, queries.dtype)
         self.found = [Found(part, m, queries.dtype) for part in self.parts]
-        self.bounds: Bounds | None = None  # what screens pairs before their distances are found
+        self.bounds: Operand | None = None  # what screens pairs before their distances are found
 
     def run(self) -> tuple[np.ndarray, np.ndarray]:
         """The candidates as places of members, -1 for none, and half a squared distance that all others exceed."""
@@ -372,8 +328,8 @@ class Tiles:
 
     def _products(self, i: int, j: int) -> np.ndarray:
         """Minus half the squared distances of the rows of two tiles; minus infinity from a row to itself."""
-        a, b, room = self.parts[i], self.others[j], self.room
-        products = room.products(self.queries.left(a, room.left), self.members.right(b, room.right))
+        a, b = self.parts[i], self.others[j]
+        products = self.room.products(self.queries, a, self.members, b)
         self.queries.add_rest(products, a, self.members, b)
         if self.is_symmetric and i == j:
             np.fill_diagonal(products, -np.inf)
@@ -389,7 +345,7 @@ class Tiles:
         found.start(products)
         flat = self.room.reaching(products, found.least[:, None])
         rows, cols = np.divmod(flat, products.shape[1])
-        found.add(rows, (cols + self.others[j].start).astype(np.int32), -products.ravel()[flat])
+        found.add(rows, cols + self.others[j].start, -products.ravel()[flat])
 
     def _both(self, pair: tuple[int, int]) -> None:
         """Collect candidates for the rows of both tiles of a pair."""
@@ -401,14 +357,14 @@ class Tiles:
         rows, cols = np.divmod(flat, products.shape[1])
         order = np.argsort(cols.astype(np.uint16), kind="stable")
         flat, rows, cols = flat[order], rows[order], cols[order]
-        found.add(cols, (rows + self.parts[i].start).astype(np.int32), -products.ravel()[flat])
+        found.add(cols, rows + self.parts[i].start, -products.ravel()[flat])
 
     def _screened(self, pair: tuple[int, int]) -> None:
         """As :meth:`_both`, but the products are those of bounds, and distances are found one by one for the pairs that pass."""
         bounds, kept, half, (a, b) = self.bounds, self.queries.kept, self.queries.half, (self.parts[i] for i in pair)
         assert bounds is not None
         assert kept is not None
-        products = self.room.products(bounds.kept[a], bounds.right(b))
+        products = self.room.products(bounds, a, bounds, b)
         least = [found.least - self._slack(found) for found in (self.found[pair[0]], self.found[pair[1]])]
         first = self.room.reaching(products, least[0][:, None])
         near = np.union1d(first, self.room.reaching(products, least[1]))
@@ -421,40 +377,30 @@ class Tiles:
         for place, own, other in ((pair[0], rows, j), (pair[1], cols, i)):
             found = self.found[place]
             some = np.flatnonzero(exact >= found.least[own])
-            found.add(own[some], other[some].astype(np.int32), -exact[some])
+            found.add(own[some], other[some], -exact[some])
 
     def _slack(self, found: Found) -> np.ndarray:
         """By how much the rounding of bounds may hide a candidate."""
         rounding = self.queries.rounding(found.part, -found.least.astype(np.float64))
         return (2 * rounding).astype(found.least.dtype)
 
-    def _screens_well(self, bounds: Bounds) -> bool:
+    def _screens_well(self, bounds: Operand) -> bool:
         """Whether bounds, tried on a few tiles, leave so few pairs that finding these distances is faster than all products."""
         n, d, passed = len(self.parts), self.queries.width, []
         for i, j in np.random.RandomState(0).randint(n, size=(BOUND_TRIALS, 2)):
-            products = self.room.products(bounds.kept[self.parts[i]], bounds.right(self.parts[j]))
+            products = self.room.products(bounds, self.parts[i], bounds, self.parts[j])
             passed.append(np.mean(products >= self.found[i].least[:, None]) + np.mean(products >= self.found[j].least))
         return bool(np.mean(passed) * (PAIR_COST + PAIR_COST_COLUMN * d) + bounds.width < BOUND_WORTH * d)
 
 
-class Bounds:
-    """Rows as (coordinates on p directions, length of the rest); their distances never exceed those of the whole rows.
-
-    This holds because the rests of two rows differ by at least the difference of their lengths.
-    """
-
-    def __init__(self, operand: Operand, V: np.ndarray):
-        self.width, self.half = V.shape[1] + 3, operand.half
-        self.kept = np.empty((operand.n, self.width), operand.dtype)
-        Y = operand.times(V)
-        rest = 2 * self.half - np.einsum("ij,ij->i", Y, Y, dtype=np.float64)
-        self.kept[:, :-3], self.kept[:, -3] = Y, np.sqrt(np.maximum(rest, 0))
-        self.kept[:, -2], self.kept[:, -1] = self.half, 1
-
-    def right(self, part: slice) -> np.ndarray:
-        out = self.kept[part].copy()
-        out[:, -2], out[:, -1] = -1, -self.half[part]
-        return out
+def tile_rows(n_threads: int, operand: Operand) -> int:
+    """How many rows a tile has: more of many rows, on many threads, and fewer where the products would take much memory."""
+    size, each = TILE_ROWS, operand.dtype.itemsize + 1
+    for _ in range(2 if n_threads >= MANY_THREADS else 1):
+        size *= 2 if operand.n >= 2 * size * MANY_TILES else 1
+    while size > 64 and n_threads * size * (size + 2 * operand.width) * each > _memory():
+        size //= 2
+    return size
 
 
 def _directions(operand: Operand) -> np.ndarray:
@@ -473,11 +419,11 @@ def _arranged(coordinates: np.ndarray) -> np.ndarray:
     return np.lexsort((coordinates[:, 1], rank * strips // n))
 
 
-def _parts(n: int, size: int) -> list[slice]:
-    """Slices of about equal size, whose number is a multiple of eight where there are many."""
+def _parts(n: int, size: int, multiple: int) -> list[slice]:
+    """Slices of about equal size. Where there are many, each round of pairs of them keeps all threads busy."""
     count = -(-n // size)
-    if count > TILE_MULTIPLE:
-        count = -(-count // TILE_MULTIPLE) * TILE_MULTIPLE
+    if count > multiple:
+        count = -(-count // multiple) * multiple
     cuts = np.linspace(0, n, count + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(cuts)]
 

@@ -62,3 +62,11 @@ def test_equal_rows_have_the_neighbours_that_they_have_one_by_one(monkeypatch, d
         with monkeypatch.context() as patch:
             limits.copies_from(patch, 2)
             assert (graph.build(rows, y)[0].laplacian.toarray() == one_by_one).all()
+
+
+def test_sparse_rows_of_single_precision_about_their_mean():
+    """The mean comes off a column without zeros in float64: rounded entries would be farther than they are."""
+    X = np.random.RandomState(0).randint(0, 3, size=(300, 12)).astype(np.float32)
+    X[:, 0] += 1
+    stored, dense = (KNN(7, weights="binary").build(rows)[0].laplacian for rows in (sparse.csr_array(X), X))
+    assert (stored.toarray() == dense.toarray()).all()
