@@ -54,7 +54,7 @@ test-newest:
 	$(NEWEST) -m venv --clear .venv-newest
 	.venv-newest/bin/python $(INSTALL) --upgrade --upgrade-strategy eager --editable '.[dev]' --editable ./papers
 	.venv-newest/bin/python -m pip list --disable-pip-version-check | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|dask|zarr) '
-	$(THREADS) LAPWING_GOLDEN=numbers .venv-newest/bin/python -m pytest -n 2 --dist worksteal
+	$(THREADS) LAPWING_GOLDEN=numbers LAPWING_COMPILED=1 .venv-newest/bin/python -m pytest -n 2 --dist worksteal
 
 # The properties of tests/properties with fresh seeds, up to 10,000 examples each, for so many minutes in all (and no more).
 MINUTES ?= 30

@@ -56,10 +56,10 @@ REPULSION = {  # at n - c = 160 principal directions of 28 x 23 images, 5 traini
 
 @pytest.fixture(scope="module")
 def orl_errors():
-    """Mean error of each method over seeds 0 to 59, on the same splits."""
+    """Mean error of each method over seeds 0 to 11, on the same splits."""
     X, y = load("ORL_112x92")
     X = X.reshape(400, 28, 4, 23, 4).mean(axis=(2, 4)).reshape(400, -1)
-    splits = [split(y, 5, seed) for seed in range(60)]
+    splits = [split(y, 5, seed) for seed in range(12)]
     found = {
         name: [errors(estimator, X, y, *rows, [k])[0] for rows in splits] for name, (estimator, k) in REPULSION.items()
     }
@@ -124,11 +124,11 @@ def test_text_is_never_densified(newsgroups):
 
 
 def test_text_by_operators_equals_the_dense_solution(newsgroups, monkeypatch):
-    X = newsgroups[0][::11]
+    X = newsgroups[0][::18]
     X = X[np.diff(X.indptr) > 0]
     estimator = literal(LPP, 10, graph=KNN(5, metric="cosine"), pca=None, ridge=30)
     dense = estimator.fit(X).components_
     assert estimator.rank_ is not None
-    limits.large_from(monkeypatch, 1000)
+    limits.large_from(monkeypatch, 800)
     assert estimator.fit(X).rank_ is None
     assert subspace_angles(dense.T, estimator.components_.T).max() < 1e-6

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,12 @@ from lapwing_papers.experiments._honest import chosen_on_other_draws
 from lapwing_papers.experiments._kept import EARLIER, RESULTS
 
 DOCS = Path(__file__).parents[2] / "docs"
+
+
+@cache
+def kept_summaries():
+    """What was measured and comes with lapwing_papers."""
+    return collected(experiments().values(), kept=True)
 
 
 def third(value, seed):
@@ -167,7 +174,7 @@ def test_methods_others_baselines_and_statements_are_counted_apart():
 
 def test_what_is_counted_apart_is_there():
     """A name that no experiment has would count nothing."""
-    summaries = collected(experiments().values(), kept=True)
+    summaries = kept_summaries()
     known = {s.experiment.name: {cell.method for cell in s.cells} for s in summaries}
     assert all(set(methods) <= known[name] for name, (methods, _) in FITTED.items())
     for paper, methods in OF_OTHERS.items():
@@ -176,10 +183,7 @@ def test_what_is_counted_apart_is_there():
 
 def test_an_experiment_that_misses_more_than_five_numbers_is_investigated():
     """A missing text is named; a text of an experiment that there is not would never be shown."""
-    misses = {
-        s.experiment.name: sum(s.verdicts[v] for v in VERDICTS[2:])
-        for s in collected(experiments().values(), kept=True)
-    }
+    misses = {s.experiment.name: sum(s.verdicts[v] for v in VERDICTS[2:]) for s in kept_summaries()}
     assert [name for name, n in misses.items() if n > 5 and name not in INVESTIGATIONS] == []
     assert set(INVESTIGATIONS) <= set(experiments())
 
@@ -201,6 +205,7 @@ def evidence():
     spec = importlib.util.spec_from_file_location("evidence_page", DOCS / "evidence.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.collected = lambda declared, kept: kept_summaries()  # which are read once, for all tests
     return module
 
 
@@ -211,7 +216,7 @@ def test_the_page_of_evidence_is_up_to_date(evidence):
 
 
 def test_the_tables_tell_all_experiments_and_the_picture_all_papers(evidence):
-    found = tallies(collected(experiments().values(), kept=True))
+    found = tallies(kept_summaries())
     page, drawn = evidence.PAGE.read_text("utf-8"), evidence.picture(found)
     assert all(f"`{name}`" in page for name in experiments())
     assert all(verdict in drawn for verdict in VERDICTS)

@@ -162,7 +162,14 @@ def versions(path: str | os.PathLike[str]) -> dict[str, str]:
 
 @cache
 def _skops() -> Any:
-    return require("skops.io", "model")
+    """Importing skops imports all of scikit-learn to list its estimators, and with it torch and Dask, which takes seconds."""
+    hidden = {"dask", "torch"} - sys.modules.keys()
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        return require("skops.io", "model")
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def packed(archive: bytes) -> tuple[bytes, Any]:

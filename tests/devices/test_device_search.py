@@ -112,8 +112,7 @@ def test_among_classes(among, n_classes, there, screened):
     np.testing.assert_array_equal(links(GAUSS, 3, y=y, among=among, search="torch"), expected)
 
 
-@pytest.mark.parametrize("d", [20, 256, 300])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("d", "order"), [(20, "F"), (256, "C"), (300, "F")])
 def test_thousands_of_rows(d, order, there):
     """Enough rows for the screen as it is, so on a GPU for its kernels."""
     X = np.array(np.random.RandomState(1).randint(0, 256, (5000, d)), dtype=np.float32, order=order)

@@ -24,7 +24,7 @@ from lapwing.cli._app import app
 
 MEMORY = 16  # MiB, the working memory
 MOST = 400 * 2**20  # bytes that reading may add to the largest that this process was
-AT_ONCE = 8  # files per example
+AT_ONCE = 4  # files per example
 UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
 
 

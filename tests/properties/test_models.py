@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from lapwing.persistence import load
 
-CASES = 10  # per example, of which there are 40 in ``make test``
+CASES = 5  # per example, of which there are 40 in ``make test``
 SEEDS = st.integers(0, 2**32 - 1)
 MORE = 200_000  # kilobytes that reading may take beyond what the fits took
 FORBIDDEN = {"os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "socket.connect"}

@@ -30,8 +30,16 @@ def edges(graph, X, y=None):
     return graph.adjacency(as_data(X, y))
 
 
-@pytest.mark.parametrize("name", TIED)
-@pytest.mark.parametrize("graph", [KNN(5), Repulsion(5), KNN(3, among="other_class"), ClosestPairs(7)], ids=repr)
+@pytest.mark.parametrize(
+    ("graph", "name"),
+    [
+        *((KNN(5), name) for name in TIED),
+        *((Repulsion(5), name) for name in ("grid", "sparse", "repeated wide")),
+        *((KNN(3, among="other_class"), name) for name in ("binary", "repeated", "all equal but one")),
+        *((ClosestPairs(7), name) for name in ("digits", "grid", "sparse")),
+    ],
+    ids=str,
+)
 def test_equal_distances_on_any_number_of_threads(graph, name):
     X = TIED[name]
     y = np.arange(X.shape[0]) // 12 % 3

@@ -142,10 +142,15 @@ def test_few_directions_of_texts_are_no_dense_problem():
         assert found.settings_ == model.settings_
         Z, expected = np.asarray(found.transform(X.toarray())), model.transform(X)
         np.testing.assert_allclose(Z, expected, atol=1e-10 * np.abs(expected).max())
-    # Asked for all directions, it is decomposed whole, and the leading ones are the same.
-    every = lapwing.LPP(5, graph="supervised", ridge=0.5)
+
+
+def test_all_directions_of_texts_are_a_dense_problem(monkeypatch):
+    monkeypatch.setattr("lapwing.auto.THIN_SIDE", 200)
+    monkeypatch.setattr("lapwing.auto.THIN_SHARE", 0.5)
+    X, y = texts(240, 220)
+    assert lapwing.LPP(4, graph="supervised", ridge=0.5).fit(X, y).solver_ == "lanczos"
     with pytest.warns(UserWarning, match="tell 5 classes apart"):
-        assert every.fit(X, y).solver_ == "dense"
+        assert lapwing.LPP(5, graph="supervised", ridge=0.5).fit(X, y).solver_ == "dense"
 
 
 @pytest.mark.parametrize("cut", [False, True])
