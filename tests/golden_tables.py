@@ -40,8 +40,21 @@ CROSSED_METHODS = {
     "ContrastivePCA": "ContrastivePCA(2)",
     "LaplacianScore": "LaplacianScore(3{})",
     "FisherScore": "FisherScore(3)",
+    "RCA": "RCA(2)",
 }
-SUPERVISED = {"MMC", "LPDP", "MFA", "DNE", "LFDA", "LSDA", "KernelLDA", "KernelLFDA", "ContrastivePCA", "FisherScore"}
+SUPERVISED = {
+    "MMC",
+    "LPDP",
+    "MFA",
+    "DNE",
+    "LFDA",
+    "LSDA",
+    "KernelLDA",
+    "KernelLFDA",
+    "ContrastivePCA",
+    "FisherScore",
+    "RCA",
+}
 ITERATED = ("TSA", "LPI", "SpectralRegression", "RobustGLPCA", "L21PCA")  # by rounds, conjugate gradients or descent
 CROSSED_GRAPHS = (
     None,

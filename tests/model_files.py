@@ -24,6 +24,7 @@ from lapwing import (
     NPE,
     OLPP,
     ONPP,
+    RCA,
     TSA,
     ContrastivePCA,
     DiffusionMaps,
@@ -51,7 +52,7 @@ W = sparse.coo_array((np.ones(80), (np.r_[:40, np.r_[1:40, 0]], np.r_[np.r_[1:40
 KERNEL = X @ X.T
 
 LINEAR = [LPP(), OLPP(), NPE(), ONPP(), MMC(), LPDP(), MFA(), DNE(), LFDA(), LSDA(), LPCA(), LPI(graph=5)]
-LINEAR += [GraphPCA(), MULTISPATI(), ContrastivePCA(), SpectralRegression()]
+LINEAR += [GraphPCA(), MULTISPATI(), ContrastivePCA(), SpectralRegression(), RCA()]
 FREE = [LaplacianEigenmaps(), DiffusionMaps(), TangentialMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
 KERNELS = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
 DEFAULT = [*LINEAR, *FREE, *KERNELS, TSA(image_shape=(2, 3)), LaplacianScore(), FisherScore()]

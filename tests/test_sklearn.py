@@ -31,6 +31,7 @@ from lapwing import (
     NPE,
     OLPP,
     ONPP,
+    RCA,
     TSA,
     ContrastivePCA,
     DiffusionMaps,
@@ -61,7 +62,7 @@ LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LFDA, L
 FREE = [TangentialMaps(), LaplacianEigenmaps(), DiffusionMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
 KERNEL = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
 OF_VARIANCE = [GraphPCA(), MULTISPATI(), ContrastivePCA()]
-DEFAULT = [*LINEAR, *FREE, *KERNEL, *OF_VARIANCE, SpectralRegression(), TSA(image_shape=(-1, 1))]
+DEFAULT = [*LINEAR, RCA(), *FREE, *KERNEL, *OF_VARIANCE, SpectralRegression(), TSA(image_shape=(-1, 1))]
 # Settings that take another path through fit or transform than any default does.
 SPECIAL = [
     # A graph that makes y required; no pre-projection. Without a ridge, classes of so few rows are points along several

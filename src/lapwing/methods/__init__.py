@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
     from .kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
     from .local import LPCA, TangentialMaps
+    from .pairs import RCA
     from .regression import LPI, SpectralRegression
     from .representation import GLPCA, L21PCA, MULTISPATI, ContrastivePCA, GraphPCA, RobustGLPCA
     from .scores import FisherScore, LaplacianScore
@@ -38,6 +39,7 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
     "DNE",
     "LFDA",
     "LSDA",
+    "RCA",
     "KernelLDA",
     "KernelLFDA",
     "LPCA",
@@ -55,6 +57,7 @@ _FILES = {
     "discriminant": ("DNE", "LFDA", "LPDP", "LSDA", "MFA", "MMC"),
     "kernel": ("KernelLDA", "KernelLFDA", "KernelLPP", "KernelNPE"),
     "local": ("LPCA", "TangentialMaps"),
+    "pairs": ("RCA",),
     "regression": ("LPI", "SpectralRegression"),
     "representation": ("GLPCA", "L21PCA", "MULTISPATI", "ContrastivePCA", "GraphPCA", "RobustGLPCA"),
     "scores": ("FisherScore", "LaplacianScore"),

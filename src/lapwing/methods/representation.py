@@ -783,7 +783,7 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
         alpha, classes = check_not_negative("alpha", self.alpha), data.classes
         code = 0 if self.background is None else self._code(data)
         members = [(classes >= 0) & (classes != code), classes == code]
-        interest, background = (_covariance(part.astype(np.float64)) for part in members)
+        interest, background = (covariance(part) for part in members)
         return Problem([interest.scaled(-1.0), background.scaled(alpha)], ORTHOGONAL)  # (1)
 
     def _code(self, data: Data) -> int:
@@ -797,8 +797,9 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
         raise ValueError(f"background={background!r} is no label in y, which has {', '.join(map(str, names[:9]))}")
 
 
-def _covariance(members: np.ndarray) -> Term:
+def covariance(members: np.ndarray) -> Term:
     """The covariance of some rows about their mean: the scatter of their complete graph, divided by their number."""
+    members = members.astype(np.float64)
     n = members.sum()
     scatter = Structured(members.size, factors=((members[:, None], np.array([-1 / n**2])),), diag=members / n)
     return Term(1.0, scatter, diagonal(members / n))
