@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "comparison": {"auto", "data", "graphs", "methods", "metrics", "reducers", "report", "selection", "solvers"},
     "onnx": {"device", "methods", "reducers", "selection", "tables"},
     "persistence": {"clustering", "device", "graphs", "methods", "onnx", "reducers", "selection", "solvers", "tables"},
+    "vectors": {"methods", "reducers"},
     "inspection": {"device", "problem", "reducers"},
     "plots": {"inspection"},
     "report": {"graphs", "inspection", "metrics", "plots", "selection"},
@@ -67,6 +68,8 @@ BEHIND = {"cli": "cli"}
 DISTRIBUTIONS = {
     "triton": "torch",
     "PIL": "pillow",
+    "faiss": "faiss-cpu",
+    "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
     "umap": "umap-learn",
 }

@@ -19,7 +19,12 @@ from ._validation import caller_stacklevel
 PATIENCE = 2.0  # seconds before anything is shown
 BETWEEN = 0.2  # seconds between two updates
 ASKED = re.compile(r"([\w-]+)(?:\[\w+\])?>=([\d.]+); extra == ")  # as metadata write what an extra asks for
-DISTRIBUTIONS = {"PIL": "pillow", "umap": "umap-learn"}  # of modules with another name
+DISTRIBUTIONS = {  # of modules with another name
+    "PIL": "pillow",
+    "faiss": "faiss-cpu",
+    "sentence_transformers": "sentence-transformers",
+    "umap": "umap-learn",
+}
 #: ``verbose=`` of the estimator that is at work. It is set once per call, since progress is shown deep inside of it.
 VERBOSE: ContextVar[bool | None] = ContextVar("verbose", default=None)
 

@@ -1,0 +1,130 @@
+"""Linear models for vector search: the same product in FAISS, in sentence-transformers and in PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ._extras import require
+from .methods import LPI
+from .reducers import LinearReducer
+
+__all__ = ["matrix_and_bias", "to_faiss", "to_pgvector", "to_sentence_transformers"]
+
+
+def matrix_and_bias(estimator: BaseEstimator) -> tuple[np.ndarray, np.ndarray]:
+    """A and b of a fitted linear method, whose ``transform`` is ``X @ A.T + b``, in float64.
+
+    Parameters
+    ----------
+    estimator : linear method of lapwing, fitted
+        Any linear method except LPI, which scales rows.
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_components, n_features) and ndarray of shape (n_components,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP
+    >>> from lapwing.vectors import matrix_and_bias
+    >>> X = load_iris().data
+    >>> model = LPP(2).fit(X)
+    >>> A, b = matrix_and_bias(model)
+    >>> bool(np.allclose(X @ A.T + b, model.transform(X)))
+    True
+    """
+    name = type(estimator).__name__
+    if not isinstance(estimator, LinearReducer):
+        raise TypeError(
+            f"{name} is no linear method of lapwing, so there is no matrix; LPP, OLPP, NPE and their kin have one"
+        )
+    if isinstance(estimator, LPI):
+        raise TypeError("LPI scales rows to unit length before it projects, which no matrix does; use lapwing.to_onnx")
+    if type(estimator).transform is not LinearReducer.transform:
+        raise TypeError(f"{name} has a transform of its own, which is no single product with a matrix")
+    check_is_fitted(estimator)
+    V = estimator.components_.astype(np.float64)
+    return V, -(V @ estimator.mean_)
+
+
+def to_faiss(estimator: BaseEstimator) -> Any:
+    """The map as a ``faiss.LinearTransform``, which stands before any index in a ``faiss.IndexPreTransform``.
+
+    FAISS computes in float32, so that columns that are far from 0 beside how much they vary lose digits.
+
+    Parameters
+    ----------
+    estimator : linear method of lapwing, fitted
+        Any linear method except LPI, which scales rows.
+
+    Returns
+    -------
+    faiss.LinearTransform
+    """
+    faiss = require("faiss", "vectors")
+    A, b = matrix_and_bias(estimator)
+    layer = faiss.LinearTransform(A.shape[1], A.shape[0], True)
+    faiss.copy_array_to_vector(A.astype(np.float32).ravel(), layer.A)
+    faiss.copy_array_to_vector(b.astype(np.float32), layer.b)
+    layer.set_is_orthonormal()
+    layer.is_trained = True
+    return layer
+
+
+def to_sentence_transformers(estimator: BaseEstimator) -> Any:
+    """The map as a ``Dense`` module, the last one of a ``SentenceTransformer(modules=[...])``.
+
+    Parameters
+    ----------
+    estimator : linear method of lapwing, fitted on embeddings
+        Any linear method except LPI, which scales rows.
+
+    Returns
+    -------
+    sentence_transformers.models.Dense
+    """
+    models = require("sentence_transformers.models", "vectors")
+    torch = require("torch", "torch")
+    A, b = (torch.from_numpy(values).float() for values in matrix_and_bias(estimator))
+    d, k = A.shape[1], A.shape[0]
+    return models.Dense(d, k, activation_function=torch.nn.Identity(), init_weight=A, init_bias=b)
+
+
+def to_pgvector(estimator: BaseEstimator, column: str = "embedding") -> str:
+    """The map as an expression of SQL, for a column of type ``vector`` of PostgreSQL's extension pgvector.
+
+    ``UPDATE items SET short = <expression>``, or a generated column of that expression, keeps the coordinates beside the
+    embedding, and a query is projected by the same expression.
+
+    Parameters
+    ----------
+    estimator : linear method of lapwing, fitted
+        Any linear method except LPI, which scales rows.
+    column : str, default="embedding"
+        The name of the column, or any other expression of type ``vector``. It is written as it is.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import LPP
+    >>> from lapwing.vectors import to_pgvector
+    >>> model = LPP(1).fit(np.random.RandomState(0).rand(30, 2))
+    >>> to_pgvector(model, "place")[:22]
+    'ARRAY[inner_product(pl'
+    """
+    A, b = matrix_and_bias(estimator)
+    each = (
+        f"inner_product({column}, '[{','.join(f'{x:.9g}' for x in row)}]') + {bias:.9g}"
+        for row, bias in zip(A.tolist(), b.tolist(), strict=True)
+    )
+    return f"ARRAY[{', '.join(each)}]::vector({len(b)})"
