@@ -379,7 +379,7 @@ def test_warnings_are_kept_not_shown():
     y = np.arange(200) % 3
     X = np.random.default_rng(0).standard_normal((200, 5)) + 100 * np.eye(5)[y]
     found = compare(X, y, methods=["LPP + repulsion"], dimensions=[2], cv=2)  # no stranger is near
-    assert "nothing is repelled" in found.warnings["LPP + repulsion"][0]
+    assert "the repulsion graph is empty" in found.warnings["LPP + repulsion"][0]
 
 
 def test_progress_and_frame(digits):

@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import f_classif
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_validate
 from sklearn.tree import DecisionTreeClassifier
 
 from .._arrays import spread_rows
@@ -61,12 +60,11 @@ class Leak(NamedTuple):
 def find_leaks(X: Any, y: Any, *, cv: int = 5, feature_names: Sequence[str] | None = None) -> list[Leak]:
     """The columns of X that alone tell the labels, and how many rows are copies of others.
 
-    A small tree is fitted to each column alone, and scored in folds by the AUC where there are two classes, and by the
-    balanced accuracy where there are more. A column is named that reaches 0.99, unless there are more columns than
-    rows. It is named, too, where it reaches a score of a forest of all columns (the AUC or the balanced accuracy)
-    within a standard error, is at least halfway from guessing to a perfect score, and leaves the second-best column far
-    below, at less than half of its own way. Rows count as copies where more of them are equal than differ from another
-    row in one column: otherwise rows are equal because the columns have few values.
+    A small tree is fitted to each column alone, and scored in folds by the AUC of two classes, or the balanced accuracy of
+    more. A column is named that reaches 0.99, unless there are more columns than rows. It is named, too, if it reaches a score
+    of a forest of all columns (the AUC or the balanced accuracy) within a standard error, is at least halfway from guessing to
+    a perfect score, and leaves the second-best column at less than half of its own way. Rows count as copies if more of them
+    are equal than differ from another row in one column: otherwise rows are equal because the columns have few values.
 
     Parameters
     ----------
@@ -102,85 +100,70 @@ def leaks(X: Any, labels: np.ndarray, folds: list[tuple[np.ndarray, np.ndarray]]
     """The leaks of rows in the folds of a comparison: see :func:`find_leaks`."""
     if sparse.issparse(X):
         return []
-    columns = columns_of(X, names)
-    return [*_telling(columns, labels, folds), *_copied(columns, folds)]
-
-
-def columns_of(X: Any, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The columns as floats: dates by their time, words by their place among the words of the column, gaps as NaN."""
     if hasattr(X, "columns"):
-        return {str(name): _as_floats(np.asarray(X[name])) for name in X.columns}
-    X = np.asarray(X)
-    return {str(name): _as_floats(X[:, j]) for j, name in enumerate(range(X.shape[1]) if names is None else names)}
+        columns = {str(name): np.asarray(X[name]) for name in X.columns}
+    else:
+        X = np.asarray(X)
+        columns = dict(zip(map(str, range(X.shape[1]) if names is None else names), X.T, strict=True))
+    places = np.column_stack([_places(values) for values in columns.values()])
+    return [*_telling(list(columns), places, labels, folds), *_copied(places, folds)]
 
 
-def _as_floats(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind == "M":
-        return np.where(np.isnat(values), np.nan, values.astype("datetime64[s]").astype(np.float64))
-    try:
-        found = values.astype(np.float64)
-    except (TypeError, ValueError):
-        words = np.array([str(value) for value in values.tolist()])
-        found = np.unique(words, return_inverse=True)[1].astype(np.float64)
-    return np.where(np.isinf(found), np.nan, found)
+def _places(values: np.ndarray) -> np.ndarray:
+    """The place of each value among the different ones of its column: numbers, dates or words in order, gaps last."""
+    if values.dtype.kind != "M":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            values = np.array([str(value) for value in values.tolist()])
+    return np.unique(values, return_inverse=True)[1]
 
 
-def _telling(columns: dict[str, np.ndarray], labels: np.ndarray, folds: Any) -> list[Leak]:
-    n_classes, name_of, X = labels.max() + 1, list(columns), np.column_stack(list(columns.values()))
-    kept = np.zeros(len(labels), dtype=bool)
+def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) -> list[Leak]:
     known = np.flatnonzero(labels >= 0)
+    kept = np.zeros(len(labels), dtype=bool)
     kept[known[np.argsort(labels[known], kind="stable")[spread_rows(len(known), MOST_ROWS)]]] = True
-    parts = [(train[kept[train]], test[kept[test]]) for train, test in folds]
+    n_classes, parts = labels.max() + 1, [(train[kept[train]], test[kept[test]]) for train, test in folds]
     parts = [part for part in parts if all(len(np.unique(labels[rows])) == n_classes for rows in part)]
     if len(parts) < 2:
         return []
-    guess = 0.5 if n_classes == 2 else 1 / n_classes
+    guess, measures = (
+        (0.5, ["roc_auc", "balanced_accuracy"]) if n_classes == 2 else (1 / n_classes, ["balanced_accuracy"])
+    )
 
-    def score(model: Any, j: list[int], train: np.ndarray, test: np.ndarray) -> tuple[float, float]:
-        """The AUC of two classes, and the balanced accuracy; of more classes the latter twice."""
-        model.fit(X[train][:, j], labels[train])
-        right = float(balanced_accuracy_score(labels[test], model.predict(X[test][:, j])))
-        if n_classes > 2:
-            return right, right
-        return float(roc_auc_score(labels[test], model.predict_proba(X[test][:, j])[:, 1])), right
+    def score(model: Any, j: list[int], parts: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        """The scores of some columns: one row per measure, the first of which decides."""
+        found = cross_validate(model, X[:, j], labels, cv=parts, scoring=measures)
+        return np.array([found[f"test_{measure}"] for measure in measures])
 
     tree = DecisionTreeClassifier(max_leaf_nodes=max(16, 2 * n_classes), **SMALL)
-    looked = _likeliest(X[parts[0][0]], labels[parts[0][0]])
-    first = {j: score(tree, [j], *parts[0]) for j in looked}
-    best = sorted(first, key=lambda j: -first[j][0])
+    first = {j: score(tree, [j], parts[:1]) for j in _likeliest(X[parts[0][0]], labels[parts[0][0]])}
+    best = sorted(first, key=lambda j: -first[j][0, 0])
     # Columns that may be certain are scored in every fold, and some more to know the second best.
-    final = [j for i, j in enumerate(best) if i < FINALISTS or first[j][0] >= CERTAIN - 0.05]
-    scores = {j: np.array([first[j], *(score(tree, [j], *part) for part in parts[1:])]) for j in final}
-    means = {j: float(scores[j][:, 0].mean()) for j in final}
+    final = [j for i, j in enumerate(best) if i < FINALISTS or first[j][0, 0] >= CERTAIN - 0.05]
+    scores = {j: np.hstack([first[j], score(tree, [j], parts[1:])]) for j in final}
+    means = {j: float(scores[j][0].mean()) for j in final}
     order = sorted(final, key=lambda j: -means[j])
     # Among more columns than rows, one tells the classes apart by chance.
-    found = [j for j in order if means[j] >= CERTAIN and len(columns) < len(known)]
+    found = [j for j in order if means[j] >= CERTAIN and len(names) < len(known)]
     rest = [j for j in order if j not in found]
-    far = means[rest[0]] - guess if rest else 0.0
-    second = means[rest[1]] - guess if rest[1:] else 0.0
+    far, second = ([means[j] - guess for j in rest] + [0.0, 0.0])[:2]
     if far >= HALFWAY * (1 - guess) and second < FAR_BELOW * far:
-        others = [j for j in range(X.shape[1]) if j not in found]
         forest = RandomForestClassifier(50, max_features=0.5, **SMALL)
-        whole = np.array([score(forest, others, *part) for part in parts])
-        ahead = (whole - scores[rest[0]]).T  # where others say as much, a forest still orders rows better
-        if any(
-            gap.mean() <= max(standard_error(all_), standard_error(gap))
-            for gap, all_ in zip(ahead, whole.T, strict=True)
-        ):
+        whole = score(forest, [j for j in range(X.shape[1]) if j not in found], parts)
+        # By either measure: if other columns say as much, a forest still orders rows better.
+        gaps = zip(whole - scores[rest[0]], whole, strict=True)
+        if any(gap.mean() <= max(standard_error(all_), standard_error(gap)) for gap, all_ in gaps):
             found.append(rest[0])
-    measure = "AUC" if n_classes == 2 else "balanced accuracy"
-    return [_leak(name_of[j], means[j], measure) for j in found]
+    return [_leak(names[j], means[j], "AUC" if n_classes == 2 else "balanced accuracy") for j in found]
 
 
 def _likeliest(X: np.ndarray, y: np.ndarray) -> list[int]:
     """The columns that trees look at: all, or, of very many, those with the largest differences between the classes."""
-    varying = np.flatnonzero([len(np.unique(column[:200])) > 1 or len(np.unique(column)) > 1 for column in X.T])
-    if len(varying) <= MOST_COLUMNS:
-        return varying.tolist()
-    X = X[:, varying]
-    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
-    F = np.nan_to_num(f_classif(np.where(np.isnan(X), 2 * low - high - 1, X), y)[0])
-    return varying[np.argsort(-F)[:MOST_COLUMNS]].tolist()
+    varying = np.flatnonzero(np.ptp(X, axis=0))
+    if len(varying) > MOST_COLUMNS:
+        varying = varying[np.argsort(-np.nan_to_num(f_classif(X[:, varying], y)[0]))[:MOST_COLUMNS]]
+    return varying.tolist()
 
 
 def _leak(name: str, score: float, measure: str) -> Leak:
@@ -188,20 +171,20 @@ def _leak(name: str, score: float, measure: str) -> Leak:
     return Leak(name, score, f"{alone}: is it known before the label? If not: --drop {shlex.quote(name)}")
 
 
-def _copied(columns: dict[str, np.ndarray], folds: Any) -> list[Leak]:
-    """Rows held out that have a copy among the rows that are fitted."""
-    seeds = np.random.default_rng(0).integers(1, 2**63, len(columns), dtype=np.uint64)
-    parts = list(zip(columns.values(), seeds, strict=True))
-    rows = sum((_hashed(*part) for part in parts), start=np.zeros(1, dtype=np.uint64))
+def _copied(X: np.ndarray, folds: Any) -> list[Leak]:
+    """Rows held out that have a copy among the rows that are fitted. Rows are equal if random sums over their places are."""
+    factors = np.random.default_rng(0).integers(1, 2**63, X.shape[1]) | 1
+    rows = X @ factors  # modulo 2^64
     held_out = np.concatenate([test for _, test in folds])
     copies = sum(int(np.isin(rows[test], rows[train]).sum()) for train, test in folds)
     if copies < max(2, COPIED * len(held_out)):
         return []
     near = np.zeros(len(rows), dtype=bool)
-    for part in parts:  # rows that are equal but for this column
-        pairs = np.unique(np.column_stack([rows - _hashed(*part), rows]), axis=0)[:, 0]
+    for column, factor in zip(X.T, factors, strict=True):  # rows that are equal but for this column
+        others = rows - column * factor
+        pairs = np.unique(np.column_stack([others, rows]), axis=0)[:, 0]
         keys, counts = np.unique(pairs, return_counts=True)
-        near |= np.isin(rows - _hashed(*part), keys[counts > 1])
+        near |= np.isin(others, keys[counts > 1])
     if copies <= near[held_out].sum():
         return []
     message = (
@@ -209,11 +192,3 @@ def _copied(columns: dict[str, np.ndarray], folds: Any) -> list[Leak]:
         "them: remove the copies, or hold out together what belongs together (--group COL)"
     )
     return [Leak(None, copies / len(held_out), message)]
-
-
-def _hashed(values: np.ndarray, seed: np.uint64) -> np.ndarray:
-    """A number of 64 bits for each value, such that sums over columns are equal for equal rows alone."""
-    bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64) + seed
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-    return bits ^ (bits >> np.uint64(31))
