@@ -528,7 +528,7 @@ def test_retrieval_and_clustering_as_goals(digits):
         ValueError, match=r"classes that were never seen, use .*scoring=lapwing\.selection\.retrieval_scorer"
     ):
         compare(X, y, methods=["PCA"], scoring="retrieval", groups=y)
-    with pytest.raises(ValueError, match="scoring='retrieval' needs labels"):
+    with pytest.raises(ValueError, match="scoring='retrieval': it needs labels"):
         compare(X, scoring="retrieval")
 
 
