@@ -16,7 +16,7 @@ from .._arrays import Array
 from ..auto import UnitsWarning
 from ..data import as_data, canonical
 from ..graphs import Reconstruction
-from ..selection import reducer_of, some_rows, takes_unknown_for_a_class
+from ..selection import reducer_of, some_rows
 from ..solvers import numerical_rank
 from ._judges import apart, checked_judge, kept, predicted, ranks_of
 from ._methods import Candidate, has_the_usual_fit
@@ -25,27 +25,27 @@ SHOWN = (2, 3)  # the numbers of dimensions of the pictures
 
 
 class Task(NamedTuple):
-    """What every method is asked: the rows as given, what makes numbers of them, what is predicted, and how it is judged."""
+    """What every method is asked."""
 
-    X: Any
-    prepare: Any  # an unfitted transformer, or None where X holds numbers
+    X: Any  # the rows as given
+    prepare: Any  # an unfitted transformer that makes numbers of them, or None
     y: np.ndarray | None  # codes of classes, -1 where unknown, or floats, which are numbers to predict
     n_neighbors: int
     seed: int
     scorers: tuple[str, ...]  # of scikit-learn, beside the usual measures
     retrieval: bool
-    releases: tuple[str, ...]  # others may give other numbers
 
-    def divided(self, train: np.ndarray, test: np.ndarray) -> tuple[tuple, tuple]:
+    def divided(self, train: np.ndarray, test: np.ndarray) -> list[tuple[Array, Any]]:
         """The rows to fit and those to judge, each with y. The transformer is fitted to the rows to fit."""
-        y = (None, None) if self.y is None else (self.y[train], self.y[test])
-        rows = some_rows(self.X, train), some_rows(self.X, test)
+        parts = [some_rows(self.X, rows) for rows in (train, test)]
         if self.prepare is not None:
             # Warnings are about columns that hold nothing but gaps in some folds, and categories that only one fold has.
             with warnings.catch_warnings(action="ignore"):
-                prepare = clone(self.prepare).fit(rows[0])
-                rows = numbers(prepare.transform(rows[0])), numbers(prepare.transform(rows[1]))
-        return (rows[0], y[0]), (rows[1], y[1])
+                prepare = clone(self.prepare).fit(parts[0])
+                parts = [numbers(prepare.transform(part)) for part in parts]
+        return [
+            (part, None if self.y is None else self.y[rows]) for part, rows in zip(parts, (train, test), strict=True)
+        ]
 
     def scores(self, judge: Any, ranks: np.ndarray, fitted: tuple, held_out: tuple) -> tuple[dict[str, float], Any]:
         """The measures of a space, given its rows of both kinds, and what the judge predicts for those held out."""
@@ -66,8 +66,7 @@ def numbers(X: Any) -> Array:
 
 def known(X: Array, y: np.ndarray) -> tuple[Array, np.ndarray]:
     """The rows whose y is known."""
-    rows = np.ones(len(y), dtype=bool) if y.dtype.kind == "f" else y >= 0
-    return X[rows], y[rows]
+    return (X, y) if y.dtype.kind == "f" else (X[y >= 0], y[y >= 0])
 
 
 def rank_of(task: Task, train: np.ndarray, test: np.ndarray) -> int:
@@ -79,29 +78,26 @@ def rank_of(task: Task, train: np.ndarray, test: np.ndarray) -> int:
 
 
 class Reference(NamedTuple):
-    """What methods are held to on a fold: the scores of all columns, of a linear judge of these, and of no columns at all."""
+    """The judge of a fold, and the measures of what needs no method, by the names of :class:`Comparison`."""
 
     judge: Any
-    columns: dict[str, float]
-    linear: dict[str, float] | None  # None where the judge is linear itself, or the nearest neighbour
-    always: dict[str, float]
+    measures: dict[str, dict[str, float]]
 
 
 def reference(task: Task, train: np.ndarray, test: np.ndarray, name: str) -> Reference:
-    """Choose the judge of a fold, and score what needs no method."""
+    """Choose the judge of a fold, and score all columns, a linear judge of these, and no columns at all."""
     with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
         fitted, held_out = task.divided(train, test)
         ranks = ranks_of(held_out[0])
         if task.y is None:
-            return Reference(None, task.scores(None, ranks, fitted, held_out)[0], None, {})
-        learnt, asked = known(*fitted), known(*held_out)
-        judge, linear = (checked_judge(own, *learnt) for own in (name, "logistic"))
-        same = repr(judge) == repr(linear)
-        judge_of_columns = judge[-1] if same and sparse.issparse(learnt[0]) else judge  # documents have weights already
-        columns, _ = task.scores(judge_of_columns, ranks, fitted, held_out)
-        line = None if same or name == "nearest" else predicted(linear, learnt, asked, task.scorers)[0]
+            return Reference(None, {"baseline": task.scores(None, ranks, fitted, held_out)[0]})
+        rows = known(*fitted), known(*held_out)
+        judge, linear = (checked_judge(own, *rows[0]) for own in (name, "logistic"))
+        is_document = repr(judge) == repr(linear) and sparse.issparse(fitted[0])  # it has weights already
         blind = DummyRegressor() if task.y.dtype.kind == "f" else DummyClassifier()
-        return Reference(judge, columns, line, predicted(blind, learnt, asked, task.scorers)[0])
+        measures = {"baseline": task.scores(judge[-1] if is_document else judge, ranks, fitted, held_out)[0]}
+        others = {"line_to_beat": linear, "majority": blind} if name != "nearest" else {"majority": blind}
+        return Reference(judge, measures | {key: predicted(own, *rows, task.scorers)[0] for key, own in others.items()})
 
 
 class Evaluation(NamedTuple):
@@ -117,7 +113,7 @@ def evaluate(
     task: Task, train: np.ndarray, test: np.ndarray, judge: Any, candidate: Candidate, key: str | None = None
 ) -> Evaluation:
     """Fit a method and judge it in every number of dimensions. A memory finds the result again by the key alone."""
-    wanted, measures, predictions, failures = list(candidate.dimensions), {}, {}, []
+    wanted, found = list(candidate.dimensions), Evaluation({}, {}, [], [])
     # One thread per task: as fast where there are many tasks, and the same bits whatever n_jobs is.
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -125,27 +121,24 @@ def evaluate(
         ranks = ranks_of(held_out[0])
         while wanted:
             try:
-                models = candidate.fitted(wanted, *taken(candidate.estimator, *fitted))
+                models = candidate.fitted(wanted, *fitted)
+                # Several numbers of dimensions share a model.
                 spaces = {
-                    id(model): [np.asarray(model.transform(rows)) for rows, _ in (fitted, held_out)]
+                    model: [np.asarray(model.transform(rows)) for rows, _ in (fitted, held_out)]
                     for model in models.values()
                 }
                 for d in wanted:
-                    Z, Z_test = (rows[:, :d] for rows in spaces[id(models[d])])
-                    measures[d], predictions[d] = task.scores(judge, ranks, (Z, fitted[1]), (Z_test, held_out[1]))
+                    Z, Z_test = (rows[:, :d] for rows in spaces[models[d]])
+                    found.measures[d], found.predictions[d] = task.scores(
+                        judge, ranks, (Z, fitted[1]), (Z_test, held_out[1])
+                    )
                 break
             except Exception as error:  # any error: fewer dimensions, and other methods, go on
-                failures.append(why_it_failed(error))
+                found.failures.append(why_it_failed(error))
                 wanted.pop()
     # Warnings about units are left out here. The result gives one for all methods.
-    said = [str(warning.message) for warning in caught if not issubclass(warning.category, UnitsWarning)]
-    return Evaluation(measures, predictions, failures, said)
-
-
-def taken(estimator: Any, X: Array, y: np.ndarray | None) -> tuple[Array, np.ndarray | None]:
-    """The rows that an estimator is fitted to: those of known class, where it would take -1 for a class."""
-    apart = y is not None and y.dtype.kind != "f" and takes_unknown_for_a_class(estimator)
-    return known(X, y) if apart and y is not None else (X, y)
+    said = (str(warning.message) for warning in caught if not issubclass(warning.category, UnitsWarning))
+    return found._replace(warnings=list(said))
 
 
 def why_it_failed(error: Exception) -> str:
@@ -166,15 +159,14 @@ class Whole(NamedTuple):
 
 def fit_whole(candidate: Candidate, chosen: int, X: Array, y: np.ndarray | None) -> Whole | str:
     """What the method gives with the chosen number of dimensions, or why it could not be fitted."""
-    shown = [d for d in SHOWN if d <= candidate.most] or [1]  # the numbers of dimensions of its pictures
+    shown = [d for d in SHOWN if d <= candidate.most] or [1]
     with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # the folds have given these warnings
         try:
-            rows = taken(candidate.estimator, X, y)
             largest = [max(candidate.dimensions)] * candidate.is_nested  # whose spectrum shows what is left out
-            models = candidate.fitted({chosen, *shown, *largest}, *rows)
+            models = candidate.fitted({chosen, *shown, *largest}, X, y)
             reducer, model = reducer_of(models[chosen]), models[chosen]
             if reducer.n_components != chosen:
-                model = candidate.at(chosen).fit(*rows)
+                model = candidate.fitted([chosen], X, y)[chosen]
             spectrum = getattr(reducer, "eigenvalues_", getattr(reducer, "explained_variance_ratio_", np.empty(0)))
             pictures = {d: np.asarray(models[d].transform(X))[:, :d] for d in shown}
             space, graph = np.asarray(model.transform(X)), _neighbor_graph(model, X, y)

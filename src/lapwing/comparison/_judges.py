@@ -27,6 +27,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._arrays import Array, spread_rows
+from .._labels import known_labels
 from .._validation import check_choice
 from ..metrics import clustering_accuracy, neighbor_ranks, rank_agreement, retrieval_scores, standard_error
 
@@ -36,19 +37,14 @@ MOST_ROWS, FOLDS = 3_000, 3  # among which a judge is chosen
 RECALL_AT = 5  # a row of the same class must be among this many nearest rows
 RETRIEVAL = ("map", f"recall@{RECALL_AT}")
 NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
-CLASSIFICATION = ("accuracy", "balanced_accuracy", "f1")  # of the judge
-MEASURES = (*CLASSIFICATION, "r2", *RETRIEVAL, "clustering", "nmi", *NEIGHBORHOOD)
+MEASURES = ("accuracy", "balanced_accuracy", "f1", "r2", *RETRIEVAL, "clustering", "nmi", *NEIGHBORHOOD)
 #: What a goal is judged by; None leaves it to y.
 GOALS = {"classification": None, "retrieval": "map", "clustering": "nmi", "neighbours": "recall"}
-#: Scores of scikit-learn for classes. Those of numbers and of clusters have no meaning for a classifier.
-SCORERS = tuple(
-    name
-    for name in get_scorer_names()
-    if re.match(
-        r"(balanced_)?accuracy$|average_precision|f1|jaccard|neg_brier|neg_log_loss|precision|recall|roc_auc|top_k",
-        name,
-    )
+OF_CLASSES = re.compile(
+    r"(balanced_)?accuracy$|average_prec|f1|jaccard|neg_brier|neg_log|precision|recall|roc_auc|top_k"
 )
+#: Scores of scikit-learn for classes. Those of numbers and of clusters have no meaning for a classifier.
+SCORERS = tuple(filter(OF_CLASSES.match, get_scorer_names()))
 N_NEIGHBORS, MOST_QUERIES = 10, 500  # how many nearest rows, and of how many rows, measures of neighbourhoods take
 UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
 LEVEL = 0.001  # scores that differ by less are printed alike, and count as equal whatever the standard error
@@ -66,8 +62,8 @@ def checked_judge(judge: str, X: Any, y: np.ndarray) -> Any:
     judge : {"auto", "nearest", "knn", "logistic"}
         The nearest neighbour, some neighbours, logistic regression, or the better of the last two.
     X, y : array or sparse matrix of shape (n_samples, n_features), and ndarray of shape (n_samples,)
-        The rows, and their classes; rows of class -1 are left out. Where y are floats they are numbers to predict, and the
-        judge is a regression: of the neighbours, or ridge regression in the place of the logistic one.
+        The rows, and their classes, -1 where unknown. Where y are floats they are numbers to predict, and the judge is a
+        regression: of the neighbours, or ridge regression in the place of the logistic one.
 
     Examples
     --------
@@ -79,26 +75,24 @@ def checked_judge(judge: str, X: Any, y: np.ndarray) -> Any:
     check_choice("judge", judge, JUDGES)
     y = np.asarray(y)
     numeric = y.dtype.kind == "f"
+    known = np.arange(len(y)) if numeric else np.flatnonzero(known_labels(y))
+    rows = known[spread_rows(len(known), MOST_ROWS)]
+    X, y = X[rows], y[rows]
+    sizes = np.unique(y, return_counts=True)[1]
     # A model file holds no trees.
     near = partial(KNeighborsRegressor if numeric else KNeighborsClassifier, algorithm="brute")
     regression = RidgeCV(np.logspace(-3, 3, 7)) if numeric else LogisticRegression(max_iter=1000)
     linear = make_pipeline(StandardScaler(with_mean=False), regression)  # spaces have units of their own
-    known = np.arange(len(y)) if numeric else np.flatnonzero(y != -1)
-    rows = known[spread_rows(len(known), MOST_ROWS)]
-    X, y = X[rows], y[rows]
-    sizes = np.unique(y, return_counts=True)[1]
     if judge == "nearest" or len(sizes) < 2:  # of one class, as the first rows of a series may be
         return near(1)
-    if judge == "logistic":
-        return linear
     choices = [near(k) for k in NEIGHBORS if k < len(y) * (FOLDS - 1) // FOLDS] or [near(1)]
     if judge == "auto":  # sparse documents have weights already
         choices.insert(0, regression if sparse.issparse(X) else linear)
-    folds, scoring = KFold, "r2"
-    if not numeric:
-        folds, scoring = StratifiedKFold, "roc_auc" if len(sizes) == 2 else "balanced_accuracy"
-    if len(choices) == 1 or (not numeric and sizes.min() < FOLDS):
-        return linear if judge == "auto" else choices[0]
+    if judge == "logistic" or len(choices) == 1 or (not numeric and sizes.min() < FOLDS):
+        return choices[0] if judge == "knn" else linear
+    folds, scoring = (
+        (KFold, "r2") if numeric else (StratifiedKFold, "roc_auc" if len(sizes) == 2 else "balanced_accuracy")
+    )
     cv = folds(FOLDS, shuffle=True, random_state=0)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         scores = [cross_val_score(choice, X, y, cv=cv, scoring=scoring).mean() for choice in choices]
@@ -128,25 +122,20 @@ def in_words(classifier: Any) -> str:
 
 
 def checked_criterion(scoring: str | None, y: np.ndarray | None, ranked: bool) -> str:
-    """The measure by which methods are chosen: the one asked for, that of the goal, or the one that suits y.
-
-    ``ranked`` says whether there are two classes and a judge that ranks rows.
-    """
-    if scoring is not None and scoring not in (*MEASURES, *GOALS, *SCORERS):
+    """The measure that chooses: the one asked for, or that suits y; ``ranked`` says whether the judge gives a ROC AUC."""
+    if scoring not in (None, *MEASURES, *GOALS, *SCORERS):
         raise ValueError(
             f"scoring={scoring!r} must be a goal ({', '.join(GOALS)}), a measure ({', '.join(MEASURES)}), or a score of "
             "scikit-learn for classes, such as roc_auc"
         )
-    found = None if scoring is None else GOALS.get(scoring, scoring)
+    found = GOALS.get(scoring, scoring) if scoring else None
     numeric = y is not None and y.dtype.kind == "f"
-    if (y is None or numeric) and found not in (None, *NEIGHBORHOOD, *["r2"] * numeric):
-        why = "y holds numbers to predict" if numeric else "it needs labels; pass y"
-        raise ValueError(f"scoring={scoring!r}: {why}, or choose one of {', '.join(NEIGHBORHOOD)}")
-    if found is not None:
-        return found
     if y is None or numeric:
-        return "recall" if y is None else "r2"
-    return "roc_auc" if ranked else "balanced_accuracy" if are_unequal(y) else "accuracy"
+        if found not in (None, *NEIGHBORHOOD, *["r2"] * numeric):
+            why = "y holds numbers to predict" if numeric else "it needs labels; pass y"
+            raise ValueError(f"scoring={scoring!r}: {why}, or choose one of {', '.join(NEIGHBORHOOD)}")
+        return found or ("r2" if numeric else "recall")
+    return found or ("roc_auc" if ranked else "balanced_accuracy" if are_unequal(y) else "accuracy")
 
 
 def are_unequal(labels: np.ndarray) -> bool:
@@ -181,9 +170,8 @@ def apart(fitted: tuple, held_out: tuple, retrieval: bool, seed: int) -> dict[st
     n_clusters = min(len(np.unique(y)), len(true))
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # fewer distinct rows than clusters
         clusters = KMeans(n_clusters, n_init=4, random_state=seed).fit_predict(rows)
-    found["clustering"] = clustering_accuracy(true, clusters)
-    found["nmi"] = float(normalized_mutual_info_score(true, clusters))
-    return found
+    nmi = float(normalized_mutual_info_score(true, clusters))
+    return {**found, "clustering": clustering_accuracy(true, clusters), "nmi": nmi}
 
 
 def ranks_of(X: Array) -> np.ndarray:
@@ -196,10 +184,15 @@ def kept(ranks: np.ndarray, Z: Array, n_neighbors: int) -> dict[str, float]:
     return dict(zip(NEIGHBORHOOD, rank_agreement(ranks, ranks_of(Z), n_neighbors), strict=True))
 
 
-def level_with(means: np.ndarray, best: np.ndarray, criterion: str) -> np.ndarray:
-    """Which means are within one standard error of the best, whose scores by fold these are; within a level at least.
+def best_of(scores: np.ndarray) -> np.ndarray:
+    """Of scores by fold and setting, those of the setting with the best mean."""
+    return scores[:, scores.mean(axis=0).argmax()]
+
+
+def level_with(scores: np.ndarray, best: np.ndarray, criterion: str) -> np.ndarray:
+    """Which settings have a mean within one standard error of the best, whose scores by fold these are; or nearer than a level.
 
     Means are compared as they are printed, to a tenth of a percent.
     """
     least = LEVEL_NEIGHBORHOOD if criterion in NEIGHBORHOOD else LEVEL
-    return np.round(means, 3) >= np.round(best.mean() - max(least, standard_error(best)), 3)
+    return np.round(scores.mean(axis=0), 3) >= np.round(best.mean() - max(least, standard_error(best)), 3)

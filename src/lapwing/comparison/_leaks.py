@@ -127,9 +127,7 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
     parts = [part for part in parts if all(len(np.unique(labels[rows])) == n_classes for rows in part)]
     if len(parts) < 2:
         return []
-    guess, measures = (
-        (0.5, ["roc_auc", "balanced_accuracy"]) if n_classes == 2 else (1 / n_classes, ["balanced_accuracy"])
-    )
+    guess, measures = 1 / n_classes, ["roc_auc"] * (n_classes == 2) + ["balanced_accuracy"]
 
     def score(model: Any, j: list[int], parts: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """The scores of some columns: one row per measure, the first of which decides."""
@@ -173,7 +171,7 @@ def _leak(name: str, score: float, measure: str) -> Leak:
 
 def _copied(X: np.ndarray, folds: Any) -> list[Leak]:
     """Rows held out that have a copy among the rows that are fitted. Rows are equal if random sums over their places are."""
-    factors = np.random.default_rng(0).integers(1, 2**63, X.shape[1]) | 1
+    factors: Any = np.random.default_rng(0).integers(1, 2**63, X.shape[1]) | 1
     rows = X @ factors  # modulo 2^64
     held_out = np.concatenate([test for _, test in folds])
     copies = sum(int(np.isin(rows[test], rows[train]).sum()) for train, test in folds)

@@ -25,7 +25,7 @@ from ..graphs import KNN, Repulsion, SameClass, Target
 from ..methods import LPP, MMC, OLPP, KernelLDA, KernelLPP
 from ..methods import METHODS as NAMED
 from ..reducers import FreeReducer, KernelReducer, LinearReducer, Reducer
-from ..selection import is_automatic, reducer_of, serving, why_not_nested
+from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
 
 
 def _shrinkage_lda() -> LinearDiscriminantAnalysis:
@@ -78,15 +78,7 @@ SLOW_FITS = 3  # methods of others that need a fit per number of dimensions are 
 def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
     """The methods that :func:`compare` takes where none are named: PCA, and what did well on twenty data sets.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,), default=None
-        Labels, -1 where unknown; or floats, which are numbers to predict.
-
-    Returns
-    -------
-    dict of name to estimator
+    ``y`` are labels, -1 where unknown; or floats, which are numbers to predict.
     """
     slow = left_out(X, y)
     return {name: _known(name, X, y) for name in _suited(X, y) if name not in slow}
@@ -96,28 +88,23 @@ def left_out(X: Any, y: Any = None) -> dict[str, str]:
     """The methods that suit X but are not tried by default, and why: they are slow where there are many rows."""
     n = X.shape[0]
     return {
-        name: f"slow on {n:,} rows (it is tried unasked up to {most:,})"
-        for name, most in MOST_ROWS.items()
-        if n > most and name in _suited(X, y)
+        name: f"slow on {n:,} rows (it is tried unasked up to {MOST_ROWS[name]:,})"
+        for name in _suited(X, y)
+        if n > MOST_ROWS.get(name, n)
     }
 
 
 def _suited(X: Any, y: Any) -> list[str]:
-    is_sparse = sparse.issparse(X)
     targets = y is not None and np.asarray(y).dtype.kind == "f"
     labelled = y is not None and not targets
-    holds = {
-        "dense": not is_sparse,
-        "labelled": not is_sparse and labelled,
-        "few labels": not is_sparse and labelled and known_labels(y).mean() < FEW_LABELS,
-        "targets": not is_sparse and targets,
-        "unlabelled": not is_sparse and y is None,
-        "sparse": is_sparse,
-        "counts": is_sparse and X.min() >= 0,
-    }
+    if sparse.issparse(X):
+        kinds = {"sparse"} | ({"counts"} if X.min() >= 0 else set())
+    else:
+        kinds = {"dense", "targets" if targets else "labelled" if labelled else "unlabelled"}
+        kinds |= {"few labels"} if labelled and known_labels(y).mean() < FEW_LABELS else set()
     known = [name for name, own in METHODS.items() if labelled or not get_tags(own).target_tags.required]
     known += ["LPP + targets"] * targets + [UMAP] * (find_spec("umap") is not None)
-    return [name for name in dict.fromkeys(known) if any(holds[kind] for kind in TRIED_ON.get(name, ()))]
+    return [name for name in dict.fromkeys(known) if kinds.intersection(TRIED_ON.get(name, ()))]
 
 
 def _known(name: str, X: Array, y: Any) -> Any:
@@ -139,7 +126,7 @@ def named_methods(names: Iterable[Any], X: Any, y: Any = None) -> dict[str, Any]
     known = {name.lower(): name for name in [*METHODS, UMAP]}
     if unknown := [name for name in names if str(name).lower() not in known]:
         raise ValueError(f"methods={unknown!r} are not known; choose from {', '.join(METHODS)}, or pass estimators")
-    return {known[str(name).lower()]: _known(known[str(name).lower()], X, y) for name in names}
+    return {name: _known(name, X, y) for name in (known[str(name).lower()] for name in names)}
 
 
 def checked_methods(methods: Any, X: Array, y: np.ndarray | None) -> dict[str, Any]:
@@ -178,12 +165,15 @@ class Candidate(NamedTuple):
 
     def fitted(self, dimensions: Iterable[int], X: Array, y: np.ndarray | None) -> dict[int, Any]:
         """For each number of dimensions, a model whose first coordinates are those of that number; few fits serve many."""
-        reducer, wanted = reducer_of(self.estimator), sorted(dimensions)
+        if y is not None and y.dtype.kind != "f" and takes_unknown_for_a_class(self.estimator):
+            X, y = X[y >= 0], y[y >= 0]
         # These rows keep their neighbours for the next fit.
-        given = (as_data(X, y),) if has_the_usual_fit(self.estimator) else (X, y)
+        rows = (as_data(X, y),) if has_the_usual_fit(self.estimator) else (X, y)
         if self.is_nested:
-            return serving(lambda d: self.at(d).fit(*given), wanted, is_automatic(reducer))
-        return {d: self.at(d).fit(*given) for d in wanted}
+            return serving(
+                lambda d: self.at(d).fit(*rows), sorted(dimensions), is_automatic(reducer_of(self.estimator))
+            )
+        return {d: self.at(d).fit(*rows) for d in dimensions}
 
     @property
     def is_nested(self) -> bool:
@@ -239,13 +229,12 @@ def is_recommendable(estimator: Any) -> bool:
 
 
 def complexity(estimator: Any) -> tuple[bool, int]:
-    """How complex a method is: whether its map is curved, so that it needs the training rows to place new ones; and a number.
+    """Whether the map is curved, so that it needs the training rows to place new ones; and a number that orders methods.
 
     The number is 0 for principal components, 1 for scatters of classes, and 2 for all that have a graph or iterate.
     """
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     curved = any(isinstance(step, KernelReducer | FreeReducer | KernelPCA) for step in steps)
-    reducer = reducer_of(estimator)
-    scatters = isinstance(reducer, LinearDiscriminantAnalysis | MMC)
-    number = 0 if isinstance(reducer, PCA | TruncatedSVD) else 1 if scatters else 2
+    kinds = (PCA | TruncatedSVD, LinearDiscriminantAnalysis | MMC, object)
+    number = [isinstance(steps[-1], kind) for kind in kinds].index(True)
     return curved or not is_recommendable(estimator), number

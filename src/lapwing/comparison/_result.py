@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -17,11 +17,9 @@ from ..auto import UNITS_RATIO
 from ..metrics import standard_error
 from ..selection import reducer_of
 from ._fits import Evaluation, Reference, Whole
-from ._judges import MEASURES, are_unequal, in_words, level_with
+from ._judges import MEASURES, NEIGHBORHOOD, are_unequal, best_of, in_words, level_with
 from ._leaks import Leak
 from ._methods import Candidate, complexity, is_recommendable
-
-KEYS = ("method", "dimension", "fold")  # of a record, beside its measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +52,8 @@ class Comparison:
     spectra : dict of name to ndarray
         Eigenvalues (shares of the variance for PCA, LDA and TruncatedSVD) of the largest fit that shares the model's ``pca``.
     graphs : list of dict
-        What is known of each graph of neighbours that attracts: the ``graph``, its ``methods``, ``n_edges``,
-        ``n_connected_components`` and ``degrees``.
+        Each graph of neighbours that attracts: the ``graph``, its ``methods``, ``n_edges``, ``n_connected_components`` and
+        ``degrees``.
     failures, left_out : dict of name to message
         Methods that could not be fitted, and those that were not tried because they are slow on so many rows.
     leaks : list of Leak
@@ -72,18 +70,14 @@ class Comparison:
         The rows that each fold held out.
     predictions : dict of (name, dimension) to list of ndarray
         What is predicted for each held-out row whose label is known, one array per fold.
-    judges : list of str
-        What judged the spaces in each fold, such as ``"logistic regression"``.
-    judge : classifier, regressor or None
-        The unfitted judge of most folds.
+    judges, judge : list of str, classifier, regressor or None
+        What judged the spaces in each fold, such as ``"logistic regression"``, and the unfitted judge of most folds.
     random_state : int
         The seed of the comparison.
     n_samples, n_features, n_neighbors : int
         How many rows and columns X has, and how many neighbours the measures look at.
-    X : array or sparse matrix
-        The data compared; where they were prepared, as the transformer gives them when it learns from all rows.
-    prepare : transformer or None
-        What each fold fitted to its training rows first.
+    X, prepare : array or sparse matrix, transformer or None
+        The data compared, as ``prepare`` gives them when it learns from all rows; each fold fits it to its training rows.
 
     Examples
     --------
@@ -120,12 +114,12 @@ class Comparison:
     n_neighbors: int
     X: Any = field(repr=False)
     prepare: Any
+    models: dict[str, Any]
+    embeddings: dict[str, dict[int, np.ndarray]]
+    spaces: dict[str, np.ndarray]
+    spectra: dict[str, np.ndarray]
+    graphs: list[dict[str, Any]]
     _candidates: dict[str, Candidate] = field(repr=False)
-    models: dict[str, Any] = field(default_factory=dict)
-    embeddings: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)
-    spaces: dict[str, np.ndarray] = field(default_factory=dict)
-    spectra: dict[str, np.ndarray] = field(default_factory=dict)
-    graphs: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def methods(self) -> list[str]:
@@ -134,8 +128,8 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        own = self.baseline[0]
-        return tuple(name for name in dict.fromkeys((*MEASURES, *own)) if name in own and name not in KEYS)
+        own = [name for name in self.baseline[0] if name not in ("method", "dimension", "fold")]
+        return tuple(sorted(own, key=lambda name: MEASURES.index(name) if name in MEASURES else len(MEASURES)))
 
     @property
     def is_unequal(self) -> bool:
@@ -161,8 +155,8 @@ class Comparison:
     def units(self) -> float | None:
         """How many times the median deviation of the columns the largest is, where methods divided columns for that reason."""
         scales = [getattr(reducer_of(model), "scale_", None) for model in self.models.values()]
-        ratios = [float(scale.max() / np.median(scale)) for scale in scales if scale is not None]
-        return max(ratios) if ratios and max(ratios) > UNITS_RATIO else None
+        most = max((float(scale.max() / np.median(scale)) for scale in scales if scale is not None), default=0.0)
+        return most if most > UNITS_RATIO else None
 
     def summary(self) -> list[dict[str, Any]]:
         """One row per method, the best first.
@@ -172,19 +166,21 @@ class Comparison:
         method is ahead at its best dimension, fold by fold.
         """
         own = {name: self.scores(name) for name in self.methods}
-        order = sorted(own, key=lambda name: -own[name].mean(axis=0).max())
-        top, rows = own[order[0]][:, own[order[0]].mean(axis=0).argmax()], []
+        order = sorted(own, key=lambda name: -best_of(own[name]).mean())
+        rows = []
         for name in order:
-            dimensions, means = self.dimensions(name), own[name].mean(axis=0)
-            best, place = int(means.argmax()), dimensions.index(self.chosen[name])
-            behind = top - own[name][:, place]
+            dimensions, best = self.dimensions(name), int(own[name].mean(axis=0).argmax())
+            place = dimensions.index(self.chosen[name])
+            scores = {"best": own[name][:, best], "": own[name][:, place]}
+            scores["behind"] = best_of(own[order[0]]) - scores[""]
+            means = {key: (float(values.mean()), standard_error(values)) for key, values in scores.items()}
             rows.append(
                 {
-                    **{"method": name, "best_dimension": dimensions[best], "best_mean": float(means[best])},
-                    **{"best_se": standard_error(own[name][:, best]), "dimension": dimensions[place]},
-                    **{"mean": float(means[place]), "se": standard_error(own[name][:, place])},
+                    **{"method": name, "best_dimension": dimensions[best], "dimension": dimensions[place]},
+                    **dict(zip(("best_mean", "best_se"), means["best"], strict=True)),
+                    **dict(zip(("mean", "se"), means[""], strict=True)),
                     **{key: float(self.scores(name, key)[:, place].mean()) for key in self.measures},
-                    **{"behind": float(behind.mean()), "behind_se": standard_error(behind)},
+                    **dict(zip(("behind", "behind_se"), means["behind"], strict=True)),
                 }
             )
         return rows
@@ -196,18 +192,14 @@ class Comparison:
 
     @cached_property
     def chosen(self) -> dict[str, int]:
-        """The number of dimensions of each method.
+        """The number of dimensions of each method: for that of :attr:`choice` the one chosen.
 
-        It is the smallest whose mean is within one standard error of its best (for measures of neighbourhoods, within ten
-        points), and for the method of :attr:`choice` the one chosen.
+        For others it is the smallest whose mean is within one standard error of its best (for measures of neighbourhoods,
+        within ten points).
         """
-        found = {}
-        for name in self.methods:
-            scores = self.scores(name)
-            means = scores.mean(axis=0)
-            level = level_with(means, scores[:, means.argmax()], self.criterion)
-            found[name] = self.dimensions(name)[int(level.argmax())]
-        return found | dict([self.choice])
+        scores = {name: self.scores(name) for name in self.methods}
+        level = {name: level_with(own, best_of(own), self.criterion) for name, own in scores.items()}
+        return {name: self.dimensions(name)[int(level[name].argmax())] for name in level} | dict([self.choice])
 
     @cached_property
     def choice(self) -> tuple[str, int]:
@@ -219,33 +211,31 @@ class Comparison:
         kept without pickle, is never chosen.
         """
         own = {name: candidate.estimator for name, candidate in self._candidates.items()}
-        usable = [name for name in own if is_recommendable(own[name])] or list(own)
-        scores = {name: self.scores(name) for name in usable}
-        best = max(usable, key=lambda name: scores[name].mean(axis=0).max())
-        top = scores[best][:, scores[best].mean(axis=0).argmax()]
+        scores = {name: self.scores(name) for name in [name for name in own if is_recommendable(own[name])] or own}
+        top = max(map(best_of, scores.values()), key=np.mean)
         level = []
-        for name in usable:
+        for name, found in scores.items():
             curved, complex_by = complexity(own[name])
-            means = scores[name].mean(axis=0)
-            settings = zip(self.dimensions(name), means, level_with(means, top, self.criterion), strict=True)
-            level += [(curved, d, complex_by, -mean, name) for d, mean, is_level in settings if is_level]
+            settings = zip(
+                self.dimensions(name), -found.mean(axis=0), level_with(found, top, self.criterion), strict=True
+            )
+            level += [(curved, d, complex_by, behind, name) for d, behind, is_level in settings if is_level]
         _, dimension, _, _, method = min([setting for setting in level if setting[1] < self.n_features] or level)
         return method, dimension
 
     @property
     def reason(self) -> str:
         """Why :attr:`choice` is recommended, in a sentence."""
-        rows = {row["method"]: row for row in self.summary()}
         best, (name, dimension) = self.best, self.choice
+        mean = self.scores(name).mean(axis=0)[self.dimensions(name).index(dimension)]
         curved, _ = complexity(self._candidates[name].estimator)
-        own = f"{name} with {dimension} dimension{'s' * (dimension > 1)} ({100 * rows[name]['mean']:.1f} %)"
+        own = f"{name} with {dimension} dimension{'s' * (dimension > 1)} ({100 * mean:.1f} %)"
         if (best["method"], best["best_dimension"]) == (name, dimension):
-            return f"{own} has the best score" + (
-                "" if curved else ", and its map is linear, so that it can be exported"
-            )
+            linear = "" if curved else ", and its map is linear, so that it can be exported"
+            return f"{own} has the best score{linear}"
         simple = "the fewest dimensions" if curved else "a linear map, which can be exported, and the fewest dimensions"
         top = f"{best['method']} with {best['best_dimension']} ({100 * best['best_mean']:.1f} %)"
-        margin = "ten points" if self.criterion in MEASURES[-3:] else "one standard error"
+        margin = "ten points" if self.criterion in NEIGHBORHOOD else "one standard error"
         return f"{own} has {simple} of all that are within {margin} of the best, {top}"
 
     def confusion(self, method: str, dimension: int | None = None) -> np.ndarray:
@@ -272,15 +262,19 @@ class Comparison:
         return require("pandas", "tables").DataFrame(self.records)
 
 
-def scored(
+def compared(
     tried: Mapping[str, Candidate],
     scores: Mapping[str, Sequence[Evaluation]],
     references: Sequence[Reference],
+    fits: Mapping[str, Whole | str],
     about: Mapping[str, Any],
 ) -> Comparison:
-    """The scores of methods, each with the dimensions that every fold could score, and why those without any failed."""
-    settled, failures, said = {}, {}, {}
+    """The comparison of methods, each with the dimensions that every fold could score, and why others failed."""
+    settled, said = dict[str, Candidate](), {}
+    failures = {name: fit for name, fit in fits.items() if isinstance(fit, str)}
     for name, own in tried.items():
+        if name in failures:
+            continue
         reasons = [found.failures[0] for found in scores[name] if found.failures]
         done = tuple(d for d in own.dimensions if all(d in found.measures for found in scores[name]))
         if not done:
@@ -291,10 +285,10 @@ def scored(
             told.add(f"only {', '.join(map(str, done))} dimensions are scored: {reasons[-1]}")
         settled[name] = own._replace(dimensions=done, most=min(own.most, max(done)))
         said[name] = sorted(told)
-    _check_some(settled, failures)
-    settings = [(name, d) for name, own in settled.items() for d in own.dimensions]
+    if not settled:
+        raise ValueError(f"no method could be fitted: {'; '.join(f'{name}: {why}' for name, why in failures.items())}")
+    whole = {name: fit for name in settled if isinstance(fit := fits.get(name), Whole)}
     judges, predicts = [in_words(own.judge) for own in references], references[0].judge is not None
-    usual = Counter(judges).most_common(1)[0][0]
     return Comparison(
         records=[
             _record(name, d, i, found.measures[d])
@@ -302,11 +296,20 @@ def scored(
             for i, found in enumerate(scores[name])
             for d in own.dimensions
         ],
-        predictions={(name, d): [found.predictions[d] for found in scores[name]] for name, d in settings if predicts},
+        predictions={
+            (name, d): [found.predictions[d] for found in scores[name]]
+            for name, own in settled.items()
+            for d in own.dimensions * predicts
+        },
         warnings=said,
         failures=failures,
         judges=judges,
-        judge=references[judges.index(usual)].judge,
+        judge=references[judges.index(Counter(judges).most_common(1)[0][0])].judge,
+        models={name: fit.model for name, fit in whole.items()},
+        embeddings={name: fit.embeddings for name, fit in whole.items()},
+        spaces={name: fit.space for name, fit in whole.items()},
+        spectra={name: fit.spectrum for name, fit in whole.items()},
+        graphs=_graphs(whole),
         _candidates=settled,
         **_held_to(references, judges, about),
         **about,
@@ -315,64 +318,35 @@ def scored(
 
 def _held_to(references: Sequence[Reference], judges: list[str], about: Mapping[str, Any]) -> dict[str, Any]:
     """What methods are held to, as records."""
-    d, numeric = about["n_features"], about["targets"] is not None
-    judge = f" + {judges[0]}" if len(set(judges)) == 1 else " + the same judges"
-    judge = "" if references[0].judge is None else judge
-    linear = [own.linear or {key: own.columns[key] for key in own.always} for own in references]
+    d, numeric, one = about["n_features"], about["targets"] is not None, len(set(judges)) == 1
+    linear = f"{'ridge' if numeric else 'logistic'} regression"
+    judge = "" if references[0].judge is None else f" + {judges[0] if one else 'the same judges'}"
     parts = {
-        "baseline": (f"all columns{judge}", d, [own.columns for own in references]),
-        "line_to_beat": (
-            f"all columns + {'ridge' if numeric else 'logistic'} regression",
-            d,
-            linear if any(own.linear for own in references) else [],
-        ),
-        "majority": (
-            f"always the {'mean' if numeric else 'largest class'}",
-            0,
-            [o.always for o in references if o.always],
-        ),
+        "baseline": (f"all columns{judge}", d),
+        "line_to_beat": (f"all columns + {linear}", d),
+        "majority": (f"always the {'mean' if numeric else 'largest class'}", 0),
     }
-    return {
-        key: [_record(name, size, i, found) for i, found in enumerate(scores)]
-        for key, (name, size, scores) in parts.items()
+    found = {
+        key: [_record(*part, i, own.measures[key]) for i, own in enumerate(references) if key in own.measures]
+        for key, part in parts.items()
     }
+    return found | ({"line_to_beat": []} if set(judges) == {linear} else {})
 
 
 def _record(method: str, dimension: int, fold: int, measures: dict[str, float]) -> dict[str, Any]:
     return {"method": method, "dimension": dimension, "fold": fold, **measures}
 
 
-def _check_some(settled: Mapping[str, Any], failures: Mapping[str, str]) -> None:
-    if not settled:
-        raise ValueError(f"no method could be fitted: {'; '.join(f'{name}: {why}' for name, why in failures.items())}")
-
-
-def without(found: Comparison, name: str, why: str) -> Comparison:
-    """The comparison without a method that failed on all rows."""
-    failures, settled = {**found.failures, name: why}, {**found._candidates}
-    del settled[name]
-    _check_some(settled, failures)
-    records = [record for record in found.records if record["method"] != name]
-    return replace(found, records=records, failures=failures, _candidates=settled)
-
-
-def with_fits(found: Comparison, fits: Mapping[str, Whole]) -> Comparison:
-    """The comparison with what each method gives on all rows, and each graph once, with the methods that use its edges."""
-    fits, graphs = {name: fits[name] for name in found.methods}, list[dict[str, Any]]()
+def _graphs(fits: Mapping[str, Whole]) -> list[dict[str, Any]]:
+    """Each graph once, with the methods that use its edges."""
+    graphs = list[dict[str, Any]]()
     for name, fit in fits.items():
         if fit.graph is not None:
             same = [other for other in graphs if np.array_equal(other["degrees"], fit.graph["degrees"])]
             if not same:
                 graphs += (same := [{**fit.graph, "methods": []}])
             same[0]["methods"].append(name)
-    return replace(
-        found,
-        models={name: fit.model for name, fit in fits.items()},
-        embeddings={name: fit.embeddings for name, fit in fits.items()},
-        spaces={name: fit.space for name, fit in fits.items()},
-        spectra={name: fit.spectrum for name, fit in fits.items()},
-        graphs=graphs,
-    )
+    return graphs
 
 
 class Interrupted(KeyboardInterrupt):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from importlib.metadata import version
 from itertools import count
 from pickle import PicklingError
@@ -27,7 +26,7 @@ from ._fits import Evaluation, Task, Whole, evaluate, fit_whole, numbers, rank_o
 from ._judges import JUDGES, MEASURES, N_NEIGHBORS, RETRIEVAL, checked_criterion
 from ._leaks import LeakWarning, leaks
 from ._methods import Candidate, candidate, checked_methods, left_out
-from ._result import Comparison, Interrupted, scored, with_fits, without
+from ._result import Comparison, Interrupted, compared
 
 # Up to this many entries of X times methods, one core takes about as long as two processes take to start (4 s).
 SMALL = 1_000_000
@@ -149,8 +148,8 @@ def compare(
     y, classes = _learnt(y, n, scoring)
     labels, targets = (None, y) if classes is None else (y, None)
     groups, time = _checked_keys("groups", groups, n), _checked_keys("time", time, n)
-    splitter, key = _checked_splitter(cv, labels, classes, seed, groups, time)
-    splits = [(train, test) for train, test in splitter.split(X, labels, key)]
+    keys, splitter = groups if time is None else time, _checked_splitter(cv, labels, classes, seed, groups, time)
+    splits = list(splitter.split(X, labels, keys))
     n_neighbors = min(N_NEIGHBORS, (min((len(test) for _, test in splits), default=0) - 1) // 2)
     if len(splits) < 2 or n_neighbors < 1:
         raise ValueError(f"cv={cv!r} must give two folds or more, each of which holds out 3 of the {n} rows or more")
@@ -158,13 +157,16 @@ def compare(
     ranked = judge != "nearest" and labels is not None and _are_two_everywhere(labels, splits)
     criterion = checked_criterion(scoring, y, ranked)
     scorers = tuple(dict.fromkeys(["roc_auc"] * ranked + [criterion] * (criterion not in MEASURES)))
-    releases = tuple(version(name) for name in RELEASES)
-    rows = X if prepare is None else given
-    task = Task(rows, prepare, y, n_neighbors, seed, scorers, criterion in RETRIEVAL, releases)
+    task = Task(X if prepare is None else given, prepare, y, n_neighbors, seed, scorers, criterion in RETRIEVAL)
     estimators = checked_methods(methods, X, y)
-    most = _checked_rank([rank_of(task, *split) for split in splits])
+    ranks = [rank_of(task, *split) for split in splits]
+    if min(ranks) == 0:
+        raise ValueError(
+            f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is "
+            "no direction to find; use other folds (cv=), shuffled ones, or data that vary"
+        )
     n_classes = None if classes is None else len(classes)
-    tried = {name: candidate(own, dimensions, most, n_classes) for name, own in estimators.items()}
+    tried = {name: candidate(own, dimensions, min(ranks), n_classes) for name, own in estimators.items()}
     found_leaks = [] if labels is None else leaks(given, labels, splits, feature_names)
     for leak in found_leaks:
         warnings.warn(leak.message, LeakWarning, stacklevel=2)
@@ -172,17 +174,24 @@ def compare(
         "leaks": found_leaks,
         "left_out": left_out(X, y) if methods is None else {},
         "folds": [test for _, test in splits],
-        "key_name": None if key is None else "time" if time is not None else "groups",
         **{"criterion": criterion, "classes": classes, "labels": labels, "targets": targets},
-        **{"splitter": splitter, "keys": key, "random_state": seed, "prepare": prepare, "X": X},
-        **{"n_samples": n, "n_features": X.shape[1], "n_neighbors": n_neighbors},
+        **{"splitter": splitter, "keys": keys, "random_state": seed},
+        "key_name": None if keys is None else "time" if time is not None else "groups",
+        **{"n_samples": n, "n_features": X.shape[1], "n_neighbors": n_neighbors, "prepare": prepare, "X": X},
     }
     total, done = len(splits) * (1 + len(tried)) + len(tried), count()
     line = Progress("comparing", total, "parts")
     show = progress or (lambda done, total, message: line(done, message))
     # Inside the ``with`` all runs share X on disk. Runs outside of it would delete that file each.
     with line, Parallel(_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
-        told = partial(_told, run, lambda message: show(next(done), total, message))
+
+        def told(calls: Iterable[Any], parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Any]]:
+            """The results of calls, each with the name of its part, which is told before it."""
+            results = run(calls)
+            for name, what in parts:
+                show(next(done), total, f"{name}: {what}")
+                yield name, next(results)
+
         found = _compared(told, task, splits, judge, tried, memory, about)
         show(total, total, "done")
     return found
@@ -192,36 +201,26 @@ def _compared(
     told: Any, task: Task, splits: Splits, judge: str, tried: dict[str, Candidate], memory: Any, about: Any
 ) -> Comparison:
     """What is held to, every method on every fold, and then every method on all rows."""
-    folds, scores = range(len(splits)), {name: list[Evaluation]() for name in tried}
+    folds, scores = [f"fold {i + 1}" for i in range(len(splits))], {name: list[Evaluation]() for name in tried}
     calls = (delayed(reference)(task, *split, judge) for split in splits)
-    references = [own for _, own in told(calls, [("all columns", f"fold {i + 1}") for i in folds])]
+    references = [own for _, own in told(calls, [("all columns", fold) for fold in folds])]
     try:
         evaluations = _calls(task, splits, [own.judge for own in references], tried, memory)
-        for name, evaluation in told(evaluations, [(name, f"fold {i + 1}") for name in tried for i in folds]):
+        for name, evaluation in told(evaluations, [(name, fold) for name in tried for fold in folds]):
             scores[name].append(evaluation)
-        found, fits = scored(tried, scores, references, about), dict[str, Whole]()
+        fits = dict[str, Whole | str]()
+        found = compared(tried, scores, references, fits, about)
         # Where a method fails on all rows, another one, or another number of dimensions, may be chosen.
-        while wanted := {m: d for m, d in found.chosen.items() if m not in fits or fits[m].dimension != d}:
+        while wanted := {m: d for m, d in found.chosen.items() if getattr(fits.get(m), "dimension", None) != d}:
             calls = (delayed(fit_whole)(found._candidates[name], d, about["X"], task.y) for name, d in wanted.items())
-            for name, fit in told(calls, [(name, "all data") for name in wanted]):
-                if isinstance(fit, Whole):
-                    fits[name] = fit
-                else:
-                    found = without(found, name, fit)
+            fits |= told(calls, [(name, "all data") for name in wanted])
+            found = compared(tried, scores, references, fits, about)
     except KeyboardInterrupt:
         complete = {name: own for name, own in tried.items() if len(scores[name]) == len(folds)}
         if not complete:
             raise
-        raise Interrupted(scored(complete, scores, references, about), len(tried)) from None
-    return with_fits(found, fits)
-
-
-def _told(run: Any, tell: Any, calls: Iterable[Any], parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Any]]:
-    """The results of calls, each with the name of its part, which is told before it."""
-    results = run(calls)
-    for name, what in parts:
-        tell(f"{name}: {what}")
-        yield name, next(results)
+        raise Interrupted(compared(complete, scores, references, {}, about), len(tried)) from None
+    return found
 
 
 def _learnt(y: Any, n: int, scoring: str | None) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -244,15 +243,6 @@ def _are_two_everywhere(labels: np.ndarray, splits: Splits) -> bool:
     return bool(labels.max() == 1) and all(0 < np.mean(part[part >= 0]) < 1 for part in parts)
 
 
-def _checked_rank(ranks: list[int]) -> int:
-    if min(ranks) == 0:
-        raise ValueError(
-            f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is "
-            "no direction to find; use other folds (cv=), shuffled ones, or data that vary"
-        )
-    return min(ranks)
-
-
 def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
     """``n_jobs``, or one job where the machine may choose and the work is small."""
     small = X.shape[0] * X.shape[1] * n_methods < SMALL
@@ -262,7 +252,7 @@ def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
 def _calls(task: Task, splits: Splits, judges: list[Any], tried: Mapping[str, Candidate], memory: Any) -> list[Any]:
     """Every method in every fold. A memory finds a result again by a key alone, which is the same in every process."""
     cached, keeps = memory.cache(evaluate, ignore=EVALUATED), memory.location is not None
-    of_task, calls = joblib.hash(task) if keeps else None, []
+    of_task, calls = joblib.hash((task, [version(name) for name in RELEASES])) if keeps else None, []
     for name, own in tried.items():
         for split, judge in zip(splits, judges, strict=True):
             try:
@@ -276,42 +266,42 @@ def _calls(task: Task, splits: Splits, judges: list[Any], tried: Mapping[str, Ca
     return calls
 
 
-def _checked_splitter(
-    cv: Any, labels: np.ndarray | None, classes: np.ndarray | None, seed: int, groups: Any, time: Any
-) -> tuple[Any, np.ndarray | None]:
-    """The splitter, and what it is given beside the labels: the group or the time of each row."""
+def _checked_splitter(cv: Any, labels: np.ndarray | None, classes: Any, seed: int, groups: Any, time: Any) -> Any:
+    """The splitter of rows into folds."""
     if groups is not None and time is not None:
         raise ValueError("groups and time are both given; rows are kept together, or kept in order: give one of them")
     if hasattr(cv, "split"):
-        return cv, groups if time is None else time
+        return cv
     n_splits = check_count("cv", cv, 2)
     if time is not None:
-        return TimeSplit(n_splits), time
+        return TimeSplit(n_splits)
     if groups is not None and (found := len(np.unique(groups))) < n_splits:
         raise ValueError(
             f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
             f"{found} folds, or other groups"
         )
-    if labels is None or classes is None:
-        folds = KFold if groups is None else GroupKFold
-        return folds(n_splits, shuffle=True, random_state=seed), groups
-    alone = [] if groups is None else [i for i in range(len(classes)) if len(np.unique(groups[labels == i])) < 2]
+    if labels is not None:
+        _check_classes(n_splits, labels, classes, groups)
+    kinds = (KFold, GroupKFold) if labels is None else (StratifiedKFold, StratifiedGroupKFold)
+    splitter = kinds[groups is not None](n_splits, shuffle=True, random_state=seed)
+    return LabelledSplit(splitter) if labels is not None and (labels < 0).any() else splitter
+
+
+def _check_classes(n_splits: int, labels: np.ndarray, classes: np.ndarray, groups: np.ndarray | None) -> None:
+    """Raise where a class has too few rows for the folds, or has them all in one group."""
+    rows = [np.flatnonzero(labels == i) for i in range(len(classes))]
+    alone = [] if groups is None else [i for i, own in enumerate(rows) if len(np.unique(groups[own])) < 2]
     if alone:
         raise ValueError(
             f"rows of these classes are all in one group: {_listed(classes[alone])}; with that group held out nothing is "
             "left to learn them from, so use other groups; to judge a search among classes that were never seen, use "
             "cross_val_score(reducer, X, y, cv=GroupKFold(2), groups=y, scoring=lapwing.selection.retrieval_scorer)"
         )
-    counts = np.bincount(labels[labels >= 0])
-    if counts.min() < n_splits:
-        few = [f"{name!s} ({count})" for name, count in zip(classes, counts, strict=True) if count < n_splits]
+    if few := [f"{name!s} ({len(own)})" for name, own in zip(classes, rows, strict=True) if len(own) < n_splits]:
         raise ValueError(
             f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {_listed(few)}; use fewer "
             "folds (2 at least), add rows, merge classes, or set those labels to -1 (unknown)"
         )
-    folds = StratifiedKFold if groups is None else StratifiedGroupKFold
-    splitter = folds(n_splits, shuffle=True, random_state=seed)
-    return (LabelledSplit(splitter) if (labels < 0).any() else splitter), groups
 
 
 def _listed(classes: Any) -> str:
@@ -326,9 +316,9 @@ def _checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
     values = column_or_1d(values)
     if len(values) != n:
         raise ValueError(f"{name} has {len(values)} entries, but X has {n} rows; pass one per row")
-    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
-    if missing.any():
+    missing = [i for i, value in enumerate(values.tolist()) if value is None or value != value]
+    if missing:
         raise ValueError(
-            f"{name} is missing in {missing.sum()} rows (the first is row {np.argmax(missing)}); fill it in, or remove such rows"
+            f"{name} is missing in {len(missing)} rows (the first is row {missing[0]}); fill it in, or remove such rows"
         )
     return values
