@@ -123,7 +123,7 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
     known = np.flatnonzero(labels >= 0)
     kept = np.zeros(len(labels), dtype=bool)
     kept[known[np.argsort(labels[known], kind="stable")[spread_rows(len(known), MOST_ROWS)]]] = True
-    n_classes, parts = labels.max() + 1, [(train[kept[train]], test[kept[test]]) for train, test in folds]
+    n_classes, parts = int(labels.max()) + 1, [(train[kept[train]], test[kept[test]]) for train, test in folds]
     parts = [part for part in parts if all(len(np.unique(labels[rows])) == n_classes for rows in part)]
     if len(parts) < 2:
         return []
