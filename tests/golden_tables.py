@@ -151,6 +151,8 @@ OPTIONS = {
         LFDA(2, ridge=0.1, scaling="unit")
         LSDA(2, alpha=0.5)
         LSDA(2, alpha=0.9)
+        RCA(2, pairs=MUST, ridge=0.5)
+        RCA(2, pairs=MUST, sides=[0, 1] * 30)
         GraphPCA(2, alpha=0)
         GraphPCA(2, alpha=5)
         ContrastivePCA(2, alpha=0)
@@ -599,6 +601,7 @@ ERRORS = {
         KernelLFDA(2)
         ContrastivePCA(2)
         FisherScore(3)
+        RCA(2)
     """,
     ("tall", "full"): """
         LPP(9)
