@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from .verification import Verification as Verification
     from .verification import verify as verify
 
-_FILES = ("load", "save", "to_torch")
 _ELSEWHERE = {
     "Certificate": "solvers",
     "CertificateWarning": "solvers",
     "UnitsWarning": "auto",
     "Verification": "verification",
+    "load": "persistence",
     "loadings": "inspection",
     "sampling_error": "inspection",
+    "save": "persistence",
     "stability": "inspection",
     "to_numpy": "device",
     "to_onnx": "onnx",
+    "to_torch": "persistence",
     "verify": "verification",
 }
 _PARTS = (
@@ -51,28 +53,20 @@ _PARTS = (
 _INTERNAL_PARTS = ("device", "methods", "persistence")  # users import what is in them from lapwing
 
 
-def _methods() -> list[str]:
-    return import_module(".methods", __name__).__all__
-
-
 def __getattr__(name: str) -> Any:
     # Names are looked up when they are asked for: the command line answers without waiting for NumPy and scikit-learn.
-    if name in _FILES:
-        return getattr(import_module(".persistence", __name__), name)
     if name in _ELSEWHERE:
         return getattr(import_module(f".{_ELSEWHERE[name]}", __name__), name)
     if name in _PARTS or name in _INTERNAL_PARTS:
         return import_module(f".{name}", __name__)
     if name == "__version__":
-        from importlib.metadata import version
-
-        return version("lapwing")
-    if name == "__all__":
-        return _methods()
-    if not name.startswith("_") and name in _methods():
-        return getattr(import_module(".methods", __name__), name)
+        return import_module("importlib.metadata").version("lapwing")
+    if name == "__all__" or not name.startswith("_"):
+        methods = import_module(".methods", __name__)
+        if name == "__all__" or name in methods.__all__:
+            return getattr(methods, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*_methods(), *_FILES, *_PARTS, *_ELSEWHERE, "__all__", "__doc__", "__file__", "__path__", "__version__"]
+    return [*__getattr__("__all__"), *_PARTS, *_ELSEWHERE, "__all__", "__doc__", "__file__", "__path__", "__version__"]

@@ -1,12 +1,11 @@
 """Docstrings of classes and functions, written out in full when they are made.
 
 Methods share most of their parameters and attributes. Each is described once, where it matters most, and other classes say
-``As in :class:`LPP`.`` below its name, or below several names: ``MFA.__doc__`` then has the type, the default and the
-description that ``LPP`` gives. Sentences that follow the reference take the place of all but the first paragraph of that
-description, which says what holds for every method.
+``name : As in :class:`LPP` ``: ``MFA.__doc__`` then has the type, the default and the description that ``LPP`` gives. Where
+``As in :class:`LPP`.`` begins a description, the sentences after it take the place of all but the first paragraph.
 
-Three dots in the place of a name stand for all parameters of the class, or all attributes of the other class, that the section
-does not name; "without ``trace_ratio_``" after the reference leaves some out.
+Three dots in the place of a name stand for all parameters of the class that the section does not name, and for all attributes
+of the other class; "without ``trace_ratio_``" after the reference leaves some out.
 """
 
 from __future__ import annotations
@@ -20,10 +19,11 @@ from typing import Any, TypeVar
 
 SECTION = re.compile(r"^(Parameters|Attributes)\n----------\n((?:(?!^\S.*\n---).*\n?)*)", re.M)
 ENTRY = re.compile(r"^(\S.*)\n?((?:(?: .*)?\n?)*)", re.M)
-REFERENCE = re.compile(r"As in :\w+:`(?:[\w.]*\.)?(\w+)`(?:, without ([^.]*))?\.\s*")
+REFERENCE = re.compile(r"As in :\w+:`(?:[\w.]*\.)?(\w+)`(?:, without ([^.]*))?(?:\.\s*|$)")
+ALL_OTHERS = re.compile(r"^(Parameters\n----------\n(?:.*\n)*?)(\.\.\. : .*\n)(\n|$)", re.M)
 T = TypeVar("T", bound=Any)
-KNOWN: dict[str, Any] = {}  # what a docstring may refer to, by name; the first of several
-WAITING: dict[str, list[Any]] = {}  # classes that refer to a class that is not made yet, as a map does to a method
+KNOWN: dict[str, Any] = {}  # what has its docstring in full, by name; the first of several
+WAITING: dict[str, list[Any]] = {}  # classes that refer to a class that is not known yet, as a map does to a method
 
 
 class Documented:
@@ -36,11 +36,16 @@ class Documented:
 
 def documented(thing: T) -> T:
     """Write out the docstring of a class or a function, and of those that have waited for it."""
-    KNOWN.setdefault(thing.__name__, thing)
-    for waiting in (thing, *WAITING.pop(thing.__name__, ())):
-        text = vars(waiting).get("__doc__") if isinstance(waiting, type) else waiting.__doc__
+    written: list[Any] = [thing]
+    for each in written:
+        text = vars(each).get("__doc__") if isinstance(each, type) else each.__doc__
         if text:  # there is none under ``python -OO``
-            waiting.__doc__ = SECTION.sub(partial(_section, waiting), cleandoc(text))
+            text = cleandoc(text)
+            others = "" if "\nAttributes\n---" in text else "Attributes\n----------\n\\g<2>\n"
+            each.__doc__ = SECTION.sub(partial(_section, each), ALL_OTHERS.sub("\\g<0>" + others, text))
+        if not any(each in waiting for waiting in WAITING.values()):
+            KNOWN.setdefault(each.__name__, each)
+            written += WAITING.pop(each.__name__, ())
     return thing
 
 
@@ -60,13 +65,14 @@ def _section(owner: Any, section: re.Match[str]) -> str:
     order = list(signature(owner).parameters) if title == "Parameters" else []
     for head, description in ENTRY.findall(body):
         names, _, kind = head.partition(" : ")
-        reference = REFERENCE.match(own := dedent(description).strip())
+        own = dedent(description).strip()
+        reference = REFERENCE.match(kind) or REFERENCE.match(own)
         other = reference and KNOWN.get(reference[1])
         if reference and other is None:
             WAITING.setdefault(reference[1], []).append(owner)
         theirs = entries((other and other.__doc__) or "", title)
         wanted = names.split(", ")
-        if names == "..." and reference and theirs:
+        if names == "..." and reference and other:
             taken = {*", ".join(found).split(", "), *re.findall(r"``(\w+)``", reference[2] or "")}
             has = signature(owner).parameters if title == "Parameters" else theirs
             wanted = [name for name in theirs if name in has and name not in taken]
@@ -74,13 +80,14 @@ def _section(owner: Any, section: re.Match[str]) -> str:
         if reference is None or not theirs.keys() >= set(wanted):
             found[names] = f"{head}\n{description.rstrip()}\n"
             continue
-        own = own[reference.end() :]
+        kind, own = ("", "") if reference.string == kind else (kind, own[reference.end() :])
         for name in wanted:
             their_kind, text = theirs[name]
             text = text.split("\n\n")[0] + "\n\n" + own if own else text
             found[name] = f"{name} : {kind or their_kind}\n{indent(text, ' ' * 4)}\n"
     ordered = sorted(found, key=lambda names: order.index(names) if names in order else -1)
-    return f"{title}\n----------\n" + "".join(found[names] for names in ordered) + "\n" * body.endswith("\n\n")
+    written = f"{title}\n----------\n" + "".join(found[names] for names in ordered) + "\n" * body.endswith("\n\n")
+    return written if found else ""
 
 
 def page_of_a_class() -> str:

@@ -55,8 +55,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         The fitted map that gave Y.
     kmeans_ : KMeans
         The fitted k-means, on Y or on its rows of length 1.
-    n_features_in_, feature_names_in_
-        As in :class:`LPP`.
+    n_features_in_, feature_names_in_ : As in :class:`LPP`
 
     References
     ----------

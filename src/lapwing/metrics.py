@@ -117,8 +117,7 @@ def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    ...
-        As in :func:`clustering_accuracy`.
+    ... : As in :func:`clustering_accuracy`
 
     Examples
     --------
@@ -139,8 +138,7 @@ def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
 
     Parameters
     ----------
-    ...
-        As in :func:`neighborhood_preservation`.
+    ... : As in :func:`neighborhood_preservation`
 
     References
     ----------
@@ -167,8 +165,7 @@ def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUER
 
     Parameters
     ----------
-    ...
-        As in :func:`neighborhood_preservation`.
+    ... : As in :func:`neighborhood_preservation`
 
     Examples
     --------
@@ -188,8 +185,7 @@ def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
 
     Parameters
     ----------
-    ...
-        As in :func:`neighborhood_preservation`.
+    ... : As in :func:`neighborhood_preservation`
 
     Returns
     -------
@@ -293,8 +289,7 @@ def mean_average_precision(
 
     Parameters
     ----------
-    ...
-        As in :func:`retrieval_scores`.
+    ... : As in :func:`retrieval_scores`
 
     Examples
     --------
@@ -322,8 +317,7 @@ def recall_at_k(
 
     Parameters
     ----------
-    ...
-        As in :func:`retrieval_scores`.
+    ... : As in :func:`retrieval_scores`
 
     Examples
     --------

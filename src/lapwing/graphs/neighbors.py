@@ -270,8 +270,7 @@ class Radius(NeighborGraph):
         How much a link counts. ``"binary"`` is 1. ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d in the chosen
         metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative. A
         callable maps an array of distances to weights.
-    t, metric, metric_params
-        As in :class:`KNN`.
+    t, metric, metric_params : As in :class:`KNN`
 
     Examples
     --------
@@ -332,12 +331,10 @@ class Repulsion(Searching):
     normalized : bool, default=False
         Whether the Laplacian is normalised by the degrees, :math:`L = I - D^{-1/2} W D^{-1/2}` on the rows that have links
         (eq. 15 of [1]_).
-    metric
-        As in :class:`KNN`.
+    metric : As in :class:`KNN`
     queries
         As in :class:`KNN`. A pair that is linked in one direction only then has half its weight.
-    random_state
-        As in :class:`KNN`.
+    random_state : As in :class:`KNN`
 
     References
     ----------
@@ -412,8 +409,7 @@ class ClosestPairs(Graph):
     n_pairs : int, default=20
         How many pairs per class are linked, the closest ones; all of them where a class has fewer. The graph has the pairs of
         all classes.
-    metric
-        As in :class:`KNN`.
+    metric : As in :class:`KNN`
 
     Examples
     --------

@@ -48,8 +48,7 @@ class Reconstruction(Searching):
         As in :class:`KNN`. It is that of the search; the weights are always those of Euclidean space.
     queries
         As in :class:`KNN`. It is the number of rows that are reconstructed, and their sum is multiplied by n / queries.
-    random_state
-        As in :class:`KNN`.
+    random_state : As in :class:`KNN`
 
     Examples
     --------
@@ -329,12 +328,10 @@ class CodingLength(PatchGraph):
         The dimension D of the space in the coding length; None is the number of features.
     metric : str or callable, default="euclidean"
         As in :class:`KNN`.
-    metric_params
-        As in :class:`KNN`.
+    metric_params : As in :class:`KNN`
     queries
         As in :class:`KNN`. It is the number of rows that have a patch, and their sum is multiplied by n / queries.
-    random_state
-        As in :class:`KNN`.
+    random_state : As in :class:`KNN`
 
     References
     ----------
@@ -433,12 +430,10 @@ class TangentAlignment(PatchGraph):
     n_components : int, default=None
         The dimension of the tangent spaces, less than K (and less than K - 1 without ``include_self``). None is the
         ``n_components`` of the estimator.
-    weights
-        As in :class:`CodingLength`.
+    weights : As in :class:`CodingLength`
     include_self : bool, default=True
         Whether a patch has the sample it belongs to, as in the papers. scikit-learn's LTSA leaves it out.
-    distortion, dimension, metric, metric_params
-        As in :class:`CodingLength`.
+    distortion, dimension, metric, metric_params : As in :class:`CodingLength`
 
     References
     ----------

@@ -282,8 +282,7 @@ class Delaunay(OfValues, NeighborGraph):
     weights : {"binary", "heat"} or callable, default="binary"
         How much a link counts. ``"binary"`` is 1, and ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d; rows at one
         place have distance 0. A callable maps an array of distances to weights.
-    t
-        As in :class:`KNN`.
+    t : As in :class:`KNN`
 
     Examples
     --------

@@ -78,8 +78,7 @@ class KernelLPP(KernelReducer):
         As in :class:`LPP`. They are those of the kernel's features: the leading eigenvectors of the centred kernel matrix.
         ``"auto"`` keeps 1.25 per component where no labels attract, all where labels alone attract, and 90 % of the variance
         where both labels and neighbours do.
-    ...
-        As in :class:`LPP`.
+    ... : As in :class:`LPP`
 
     Attributes
     ----------
@@ -102,8 +101,7 @@ class KernelLPP(KernelReducer):
         What is subtracted from the features of the landmarks. Set only with ``landmarks``.
     trace_ratio_
         As in :class:`LPP`. The eigenvalues are then those of :math:`K (L - \rho D) K`, and add up to 0.
-    ...
-        As in :class:`LPP`, without ``explained_ratio_``, ``n_samples_seen_`` and ``moments_``.
+    ... : As in :class:`LPP`, without ``explained_ratio_``, ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -140,13 +138,7 @@ class KernelNPE(KernelReducer):
         As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any other
         graph takes the place of :math:`(I - W)^\top (I - W)` in (1). The graph is built on X. With ``kernel="precomputed"``,
         where there is no X, neighbours and weights are found by the kernel.
-    ...
-        As in :class:`KernelLPP`.
-
-    Attributes
-    ----------
-    ...
-        As in :class:`KernelLPP`, without ``trace_ratio_``.
+    ... : As in :class:`KernelLPP`, without ``trace_ratio_``
 
     References
     ----------
@@ -188,15 +180,13 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
         As in :class:`KernelLPP`. ``"auto"`` is 0.03.
     pca
         As in :class:`KernelLPP`. ``"auto"`` keeps all.
-    ...
-        As in :class:`KernelLPP`.
+    ... : As in :class:`KernelLPP`
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         The share of the variance along each direction that is within classes, in ascending order.
-    ...
-        As in :class:`KernelLPP`, without ``trace_ratio_``.
+    ... : As in :class:`KernelLPP`, without ``trace_ratio_``
 
     References
     ----------
@@ -233,22 +223,13 @@ class KernelLFDA(Supervised, KernelReducer):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LFDA`.
+    n_components : As in :class:`LFDA`
     graph
         As in :class:`LFDA`. The graph is built on X. With ``kernel="precomputed"``, where there is no X, distances are those
         that the kernel gives.
-    gamma, scaling, ridge, pca
-        As in :class:`KernelLDA`.
-    center
-        As in :class:`OLPP`.
-    ...
-        As in :class:`KernelLPP`.
-
-    Attributes
-    ----------
-    ...
-        As in :class:`KernelLPP`, without ``trace_ratio_``.
+    gamma, scaling, ridge, pca : As in :class:`KernelLDA`
+    center : As in :class:`OLPP`
+    ... : As in :class:`KernelLPP`, without ``trace_ratio_``
 
     References
     ----------

@@ -37,8 +37,7 @@ class LPCA(LinearReducer):
         graph takes the place of L.
     pca
         As in :class:`LPP`. ``"auto"`` keeps all directions.
-    ...
-        As in :class:`OLPP`.
+    ... : As in :class:`OLPP`
 
     Attributes
     ----------
@@ -49,8 +48,7 @@ class LPCA(LinearReducer):
         scatter along the directions that ``pca`` keeps.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of :math:`-X^\top L X`, in ascending order.
-    ...
-        As in :class:`OLPP`.
+    ... : As in :class:`OLPP`
 
     References
     ----------
@@ -135,8 +133,7 @@ class TangentialMaps(FreeReducer):
         As in :class:`LPP`. None is ``TangentAlignment(12)``, and an integer K is ``TangentAlignment(K)``.
     extension : {"affine", "barycentric"}, default="affine"
         As in :class:`LaplacianEigenmaps`. The nearest samples are as many as those of the graph.
-    ...
-        As in :class:`LaplacianEigenmaps`.
+    ... : As in :class:`LaplacianEigenmaps`
 
     Attributes
     ----------
@@ -144,8 +141,7 @@ class TangentialMaps(FreeReducer):
         The eigenvalue of each coordinate, in ascending order. A surface in several pieces has 0 again for each further piece.
     n_connected_components_ : int
         How many pieces the surface falls into. The first coordinates of a surface in several pieces only tell them apart.
-    ...
-        As in :class:`LaplacianEigenmaps`.
+    ... : As in :class:`LaplacianEigenmaps`
 
     References
     ----------

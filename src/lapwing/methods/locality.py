@@ -211,15 +211,13 @@ class OLPP(LinearReducer):
         graph is, so ``pca`` matters much here. Unless it is given, a fit with more components finds other first directions.
     center : "auto", "mean" or False, default="auto"
         As in :class:`LPP`. ``"auto"`` is ``"mean"``.
-    ...
-        As in :class:`LPP`.
+    ... : As in :class:`LPP`
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The directions, orthonormal rows. Where there is a ``scale_``, the rows of ``components_ * scale_`` are.
-    ...
-        As in :class:`LPP`, without ``trace_ratio_``.
+    ... : As in :class:`LPP`, without ``trace_ratio_``
 
     References
     ----------
@@ -266,13 +264,7 @@ class NPE(LinearReducer):
     graph
         As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any other
         graph takes the place of :math:`(I - W)^\top (I - W)` in (1).
-    ...
-        As in :class:`LPP`.
-
-    Attributes
-    ----------
-    ...
-        As in :class:`LPP`, without ``trace_ratio_``.
+    ... : As in :class:`LPP`, without ``trace_ratio_``
 
     References
     ----------
@@ -311,15 +303,8 @@ class ONPP(LinearReducer):
 
     Parameters
     ----------
-    graph
-        As in :class:`NPE`.
-    ...
-        As in :class:`OLPP`.
-
-    Attributes
-    ----------
-    ...
-        As in :class:`OLPP`.
+    graph : As in :class:`NPE`
+    ... : As in :class:`OLPP`
 
     References
     ----------
@@ -394,8 +379,7 @@ class TSA(MultilinearReducer):
     scaling : {"unit", "constraint"}, default="unit"
         How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike that
         of LPP it changes the answer, since U and V weigh each other's directions.
-    ...
-        As in :class:`LPP`.
+    ... : As in :class:`LPP`
 
     Attributes
     ----------
@@ -416,8 +400,7 @@ class TSA(MultilinearReducer):
         How well the last problem of each mode is solved (:class:`lapwing.Certificate`).
     n_connected_components_ : int
         How many pieces the graph that attracts falls into.
-    graph_, settings_
-        As in :class:`LPP`.
+    graph_, settings_ : As in :class:`LPP`
     n_features_in_ : int
         The number of pixels of an image.
     feature_names_in_ : ndarray of shape (n_features,)

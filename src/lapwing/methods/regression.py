@@ -48,8 +48,7 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPI`.
+    n_components : As in :class:`LPI`
     graph
         As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``.
     ridge : float, default=0.01
@@ -61,8 +60,7 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
         y is known only up to a rotation, and which features are left depends on the rotation that the solver has found.
     standardize
         As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
-    ...
-        As in :class:`LPP`.
+    ... : As in :class:`LPP`
 
     Attributes
     ----------
@@ -72,8 +70,7 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
         The eigenvalues of the graph, in ascending order.
     rank_, n_pca_ : None
         Always None: no matrix of features is decomposed, or projected on principal directions.
-    ...
-        As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``.
+    ... : As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -211,10 +208,8 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         0 with ``preset="paper"``.
     scaling : {"auto", "unit", "constraint"}, default="auto"
         How long the directions are: unit vectors, or as (1) gives them. ``"auto"`` is ``"unit"``.
-    normalize
-        As in :class:`LaplacianEigenmaps`.
-    ...
-        As in :class:`LPP`.
+    normalize : As in :class:`LaplacianEigenmaps`
+    ... : As in :class:`LPP`
 
     Attributes
     ----------
@@ -222,8 +217,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         Always None: the columns of documents are taken as they are.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the graph, or those of (2) without a ridge, in ascending order.
-    ...
-        As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``.
+    ... : As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``
 
     References
     ----------

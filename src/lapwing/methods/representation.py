@@ -21,12 +21,12 @@ from ..auto import GraphFacts, Rules, Settings
 from ..data import FLOATS, Data, SparseData
 from ..graphs import KNN, Complete, Empty, Graph
 from ..maps import Free
-from ..operators import Structured, diagonal, identity
+from ..operators import Structured, identity
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..reducers import FreeReducer, LinearReducer, build_terms, takes_tensors
 from ..solvers import Solution, estimate_norm, fix_signs, inverse, largest_value, solve
 from .about import About
-from .discriminant import Supervised
+from .discriminant import Supervised, covariance
 
 NEAR_POLE = 0.05  # below this share of the fitted rows' median factor, the equation of a new row is near a pole
 FAR_AWAY = 10.0  # rows whose mean is this many times their spread are moved to the origin
@@ -103,8 +103,7 @@ class GLPCA(_Representing):
         How much the graph counts, from 0 (PCA) to 1 (the graph alone).
     alpha : float, default=None
         The weight of the graph in (1), which takes the place of ``beta``. None goes by ``beta``.
-    ...
-        As in :class:`LaplacianEigenmaps`.
+    ... : As in :class:`LaplacianEigenmaps`
 
     Attributes
     ----------
@@ -125,8 +124,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    ...
-        As in :class:`LaplacianEigenmaps`.
+    ... : As in :class:`LaplacianEigenmaps`
 
     References
     ----------
@@ -370,8 +368,7 @@ class RobustGLPCA(_Robust):
         How many steps are taken at most. A warning says where they were not enough.
     tol : float, default=1e-6
         Stop when the errors and the residuals of the representation differ by this share of X.
-    ...
-        As in :class:`GLPCA`.
+    ... : As in :class:`GLPCA`
 
     Attributes
     ----------
@@ -391,8 +388,7 @@ class RobustGLPCA(_Robust):
         The eigenvalues of the matrix of the last step, in ascending order.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
-    ...
-        As in :class:`GLPCA`, without ``beta_`` and ``scales_``.
+    ... : As in :class:`GLPCA`, without ``beta_`` and ``scales_``
 
     References
     ----------
@@ -524,8 +520,7 @@ class L21PCA(_Robust, without=("graph",)):
 
     Parameters
     ----------
-    ...
-        As in :class:`RobustGLPCA`.
+    ... : As in :class:`RobustGLPCA`
 
     Attributes
     ----------
@@ -535,8 +530,7 @@ class L21PCA(_Robust, without=("graph",)):
         Always ``Empty()``: there is no graph.
     n_connected_components_ : int
         The number of samples, none of which is linked to another.
-    ...
-        As in :class:`RobustGLPCA`.
+    ... : As in :class:`RobustGLPCA`
 
     References
     ----------
@@ -616,15 +610,13 @@ class GraphPCA(_Variance):
         How much alike the coordinates of linked samples become, :math:`\lambda` of (1). 0 is PCA.
     pca
         As in :class:`LPP`. ``"auto"`` keeps all directions.
-    ...
-        As in :class:`OLPP`.
+    ... : As in :class:`OLPP`
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the matrix of (2) with a negative sign, in ascending order.
-    ...
-        As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``.
+    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -686,17 +678,14 @@ class MULTISPATI(_Variance):
     n_components
         As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
         positive eigenvalues of (1).
-    graph, pca
-        As in :class:`GraphPCA`.
-    ...
-        As in :class:`OLPP`.
+    graph, pca : As in :class:`GraphPCA`
+    ... : As in :class:`OLPP`
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the matrix of (1) with a negative sign, in ascending order.
-    ...
-        As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``.
+    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -744,18 +733,15 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
     background : label, default=None
         The label in y of the background samples; all other known labels are of interest. None is the first label in sorted
         order, such as 0 of 0 and 1, or False.
-    pca
-        As in :class:`GraphPCA`.
-    ...
-        As in :class:`OLPP`.
+    pca : As in :class:`GraphPCA`
+    ... : As in :class:`OLPP`
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of :math:`\alpha C_b - C`, in ascending order. A negative one belongs to a direction along which the
         samples of interest vary more than :math:`\alpha` times as much as the background does.
-    ...
-        As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``.
+    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -795,11 +781,3 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
             if is_label and bool(name == background):
                 return code
         raise ValueError(f"background={background!r} is no label in y, which has {', '.join(map(str, names[:9]))}")
-
-
-def covariance(members: np.ndarray) -> Term:
-    """The covariance of some rows about their mean: the scatter of their complete graph, divided by their number."""
-    members = members.astype(np.float64)
-    n = members.sum()
-    scatter = Structured(members.size, factors=((members[:, None], np.array([-1 / n**2])),), diag=members / n)
-    return Term(1.0, scatter, diagonal(members / n))

@@ -50,10 +50,8 @@ class LaplacianScore(FeatureSelector):
         .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r       \tag{2}
 
         for n samples.
-    normalize
-        As in :class:`LaplacianEigenmaps`.
-    preset, verbose
-        As in :class:`LPP`.
+    normalize : As in :class:`LaplacianEigenmaps`
+    preset, verbose : As in :class:`LPP`
 
     Attributes
     ----------
@@ -118,16 +116,14 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
 
     Parameters
     ----------
-    ...
-        As in :class:`LaplacianScore`.
+    ... : As in :class:`LaplacianScore`
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         The score (1) of each feature, on the samples of known label; the largest are the best. It is infinite for a feature
         that is constant in every class, and 0 for one that is constant.
-    ...
-        As in :class:`LaplacianScore`.
+    ... : As in :class:`LaplacianScore`
 
     References
     ----------

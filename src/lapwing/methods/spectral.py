@@ -46,8 +46,7 @@ class LaplacianEigenmaps(FreeReducer):
         How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
         :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples. None takes the weights as they are.
         ``"auto"`` is ``"degree"`` where two or more attract, and None otherwise.
-    ...
-        As in :class:`LPP`.
+    ... : As in :class:`LPP`
 
     Attributes
     ----------
@@ -62,8 +61,7 @@ class LaplacianEigenmaps(FreeReducer):
         The fitted samples, which :meth:`transform` searches for neighbours.
     graph_ : Graph
         The graph that was used, with the values that it took from the data, such as the heat width, written out.
-    settings_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
+    settings_, solver_, certificate_, n_features_in_, feature_names_in_ : As in :class:`LPP`
 
     References
     ----------
@@ -148,8 +146,7 @@ class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
         alone (the Laplace-Beltrami operator), with 0.5 to those of a Fokker-Planck diffusion, and with 0 to those of the graph.
     n_steps : int, default=1
         How many steps the random walk takes, t. The more steps, the less differences on a small scale count.
-    ...
-        As in :class:`LaplacianEigenmaps`.
+    ... : As in :class:`LaplacianEigenmaps`
 
     Attributes
     ----------
@@ -157,8 +154,7 @@ class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
         :math:`1 - \lambda` of each coordinate, in ascending order.
     density_ : ndarray of shape (n_samples,)
         The density q of (1) at each fitted sample.
-    ...
-        As in :class:`LaplacianEigenmaps`.
+    ... : As in :class:`LaplacianEigenmaps`
 
     References
     ----------

@@ -29,8 +29,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     Parameters
     ----------
-    ...
-        As in :class:`lapwing.LaplacianScore`.
+    ... : As in :class:`lapwing.LaplacianScore`
 
     Examples
     --------

@@ -32,8 +32,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    ...
-        As in :class:`lapwing.TangentialMaps`.
+    ... : As in :class:`lapwing.TangentialMaps`
 
     Examples
     --------

@@ -29,8 +29,7 @@ class KernelReducer(ProjectingReducer):
 
     Parameters
     ----------
-    ...
-        As in :class:`lapwing.KernelLPP`.
+    ... : As in :class:`lapwing.KernelLPP`
 
     Examples
     --------

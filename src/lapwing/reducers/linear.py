@@ -22,8 +22,7 @@ class LinearReducer(ProjectingReducer):
 
     Parameters
     ----------
-    ...
-        As in :class:`lapwing.LPP`.
+    ... : As in :class:`lapwing.LPP`
 
     Examples
     --------

@@ -63,8 +63,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    ...
-        As in :class:`lapwing.TSA`.
+    ... : As in :class:`lapwing.TSA`
 
     Examples
     --------
