@@ -126,9 +126,9 @@ def test_definition(graph, W, alpha):
     [
         (DensityCorrected(KNN(3), alpha=-1), "alpha=-1 must be a finite number, 0 or more"),
         (DensityCorrected(SameClass()), "too dense to list its edges"),
-        (DensityCorrected(KNN(3) - Radius(0.3)), "made of weights that attract"),
+        (DensityCorrected(KNN(3) - Radius(0.3)), "repels, by the coefficient -1; subtract it"),
         (DensityCorrected(Reconstruction(3)), "too dense|no Laplacian"),
-        (DensityCorrected(KNN(3, queries=9)), "has those of a sample"),
+        (DensityCorrected(KNN(3, queries=9)), "has the weights of a sample"),
     ],
 )
 def test_what_is_said(graph, said):

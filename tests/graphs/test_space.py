@@ -100,7 +100,6 @@ def test_grid(d, corners):
         (Delaunay(longest=0), PLACES, "longest=0 must be a finite number above 0"),
         (Grid(), PLACES, "step=1.0 is not that of the places"),
         (Grid(0), PLACES, "step=0 must be a finite number above 0"),
-        (Grid(1e-6), np.round(1e6 * rng.rand(9, 6)), "more cells than can be numbered"),
     ],
 )
 def test_what_is_said(graph, P, said):

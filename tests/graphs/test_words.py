@@ -169,11 +169,11 @@ def test_union(graph, W):
 @pytest.mark.parametrize(
     ("graph", "said"),
     [
-        (KNN(4) | -Radius(0.5), r"made of weights that attract, and Radius\(0.5\) has the coefficient -1; subtract it"),
-        (KNN(4) | Pairs(cannot_link=[[0, 1]]), "made of weights that attract"),
+        (KNN(4) | -Radius(0.5), r"Radius\(0.5\) repels, by the coefficient -1; subtract it"),
+        (KNN(4) | Pairs(cannot_link=[[0, 1]]), "repels, by the coefficient -1; subtract it"),
         (KNN(4) | SameClass(), r"SameClass\(\) is too dense to list its edges; use \+"),
         (KNN(4) | Similarity(KNN(3)), r"is no Laplacian of weights; write Similarity\(A \| B\)"),
-        (KNN(4) | KNN(3, queries=9), "has those of a sample; use"),
+        (KNN(4) | KNN(3, queries=9), "has the weights of a sample; use"),
         (KNN(4) | Reconstruction(3), "too dense to list its edges|no Laplacian"),
     ],
 )

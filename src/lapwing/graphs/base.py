@@ -22,6 +22,7 @@ from ..problem import Term
 
 OPERANDS = ("graph", "left", "right")  # the parameters of operations that are graphs
 SIGNATURE: Any = cache(signature)  # of a class, looked at once
+CALLED = {"build", "get_params", "set_params"}  # what users call of a graph
 LONGEST_PARAMETER = 200  # a parameter is printed in full up to this many characters
 
 Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
@@ -34,25 +35,17 @@ class Graph(Documented):
     which bind weaker than ``-`` in Python, so bracket them: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph
     prints as it is typed.
 
-    **A subclass must write**
+    A graph of your own must write ``adjacency(data)``, the weights as a symmetric sparse matrix, n x n and not negative; or,
+    where the edges are too many to list or the matrix is no Laplacian of weights, ``terms(data)``, a list of
+    :class:`lapwing.problem.Term`. The rows are ``data.X`` (an array, or sparse), their number ``data.n``, and their labels
+    ``data.classes``, -1 where unknown. ``__init__`` stores each parameter under its own name and does nothing else. Nothing may
+    be written to X, y or the parameters: estimators share graphs, and build them again in every fold.
 
-    - ``adjacency(data)``: the weights as a symmetric sparse matrix, n x n and not negative; or, where the edges are too many
-      to list or the matrix is no Laplacian of weights, ``terms(data)``: a list of :class:`lapwing.problem.Term`. The rows
-      are ``data.X`` (an array, or sparse), their number ``data.n``, and their labels ``data.classes``, -1 where unknown.
-    - ``__init__``, if it has parameters: it stores each under its own name and does nothing else.
-
-    **It may write**
-
-    - ``reads_labels``, ``reads_targets``, ``reads_features``, ``counts_pairs``, ``indexes_rows``,
-      ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
-    - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
-    - ``requests``, where it asks ``data.nearest`` for neighbours, and ``why_all_rows``, where rows that are read in blocks
-      are not enough for a reason of its own;
-    - ``fitted``, where it learns something from the rows;
-    - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
-
-    **It must not** write to X, y or its own parameters: estimators share graphs, and build them again in every fold. The
-    operators, ``signed`` and ``links`` are not its business.
+    It may write ``reads_labels``, ``reads_targets``, ``reads_features``, ``counts_pairs``, ``indexes_rows``, ``is_laplacian``
+    and ``is_semidefinite``, where the values below are not its own; ``weights_at``, where it has no ``adjacency`` and ``&``
+    should know it; ``term``, where its L is not D - W; ``requests``, where it asks ``data.nearest`` for neighbours;
+    ``why_all_rows``, where rows that are read in blocks are not enough; ``fitted``, where it learns something from the rows;
+    ``resolved`` and ``new_links``, where a free map shall place new rows by it.
 
     :func:`lapwing.testing.check_graph` says whether all this holds.
 
@@ -86,12 +79,8 @@ class Graph(Documented):
 
     def __dir__(self) -> list[str]:
         """What users call. What else is public here is for those who write graphs."""
-        for_authors = {"view", *(name for name in vars(Graph) if name[0] != "_")} - {
-            "build",
-            "get_params",
-            "set_params",
-        }
-        return [name for name in super().__dir__() if name not in for_authors]
+        for_authors = {"view", *vars(Graph)} - CALLED
+        return [name for name in super().__dir__() if name[0] == "_" or name not in for_authors]
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
         """The graph on the rows of X, as signed terms ``(coefficient, laplacian, degrees)``.
@@ -108,11 +97,9 @@ class Graph(Documented):
 
     def terms(self, data: Data) -> list[Term]:
         """What :meth:`build` returns."""
-        signed = self.signed()
-        if signed != [(1.0, self)]:
+        if (signed := self.signed()) != [(1.0, self)]:
             return [term.scaled(coefficient) for coefficient, part in signed for term in part.terms(data)]
-        W = self.adjacency(data)
-        if W is None:
+        if (W := self.adjacency(data)) is None:
             raise NotImplementedError(f"{type(self).__name__} must write adjacency(data) or terms(data)")
         is_on_device = hasattr(W, "tocsr") and not sparse.issparse(W)
         return [self.term(W if is_on_device else sparse.csr_array(W, dtype=np.float64))]
@@ -123,8 +110,7 @@ class Graph(Documented):
 
     def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """The weights of given pairs; 0 where the graph has no edge."""
-        W = listed(self, data)
-        if W is None:
+        if (W := listed(self, data)) is None:
             raise ValueError(
                 f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
             )
@@ -135,19 +121,8 @@ class Graph(Documented):
         return Term(1.0, *laplacian(W))
 
     def signed(self) -> Signed:
-        """The graphs that this one adds up: a list of pairs, each of a coefficient and a graph.
-
-        A negative coefficient repels. A graph that is no sum gives ``[(1.0, self)]``, and
-        ``KNN(5) + SameClass() - 0.2 * Repulsion(15)`` gives three pairs.
-        """
+        """The graphs that this one adds up, each with its coefficient, below 0 where it repels."""
         return [(1.0, self)]
-
-    def _with(self, **params: Any) -> Any:
-        """A copy with other parameters."""
-        changed = copy(self)
-        for name, value in params.items():
-            setattr(changed, name, value)
-        return changed
 
     def requests(self) -> list[Request]:
         """The neighbour searches that are needed to build the graph."""
@@ -157,7 +132,6 @@ class Graph(Documented):
         """Why the graph cannot be built on rows that are read in blocks, as a sentence; None where it can."""
         if not (self.reads_features or self.reads_targets or self.indexes_rows):
             return None
-        name = type(self).__name__
         if "queries" not in self.get_params(deep=False):
             return (
                 f"{self!r} needs all rows of X in memory, and X is read in blocks; use graphs of classes, such as SameClass(), "
@@ -165,10 +139,11 @@ class Graph(Documented):
                 "pass X as an array"
             )
         for request in self.requests():
+            name = f"{type(self).__name__}({request.n_neighbors}"
             if request.queries is None:
                 return (
-                    f"{name}({request.n_neighbors}) searches for the neighbours of every row, and X is read in blocks; search "
-                    f"for those of a sample: {name}({request.n_neighbors}, queries=20_000)"
+                    f"{name}) searches for the neighbours of every row, and X is read in blocks; search for those of a sample: "
+                    f"{name}, queries=20_000)"
                 )
             if is_named(request.metric, "precomputed"):
                 return f"queries={request.queries} needs features, and X holds distances or a kernel; leave queries out"
@@ -183,24 +158,11 @@ class Graph(Documented):
         return self
 
     def links(self, both: Data, n_fitted: int) -> sparse.csr_array:
-        """The weights of the links of new samples to fitted ones, by which a free map places new samples.
+        """The weights (n_new, n_fitted) of the links that place new rows in a free map. ``both`` are the fitted and the new rows.
 
         Only graphs that attract count, and neither labels nor pairs, which new rows do not have.
-
-        Parameters
-        ----------
-        both : Data
-            The fitted rows, and then the new ones.
-        n_fitted : int
-            How many rows are fitted ones.
-
-        Returns
-        -------
-        sparse array of shape (n_new, n_fitted)
-            The weights.
         """
-        found = self.new_links(both, n_fitted)
-        if found is None:
+        if (found := self.new_links(both, n_fitted)) is None:
             raise NoPlaceError(
                 f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
                 'transform, or use KNN or Radius, without search= and metric="precomputed"'
@@ -226,9 +188,8 @@ class Graph(Documented):
         for key in sorted(params, key=lambda key: "__" in key):
             name, _, inner = key.partition("__")
             if name not in names:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names) or 'none'}"
-                )
+                known = ", ".join(names) or "none"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {known}")
             if inner:
                 getattr(self, name).set_params(**{inner: params[key]})
             else:
@@ -248,18 +209,19 @@ class Graph(Documented):
 
     def __add__(self, other: Any) -> Graph:
         """The sum with a graph, or with 0, which ``sum`` begins with."""
-        return _combined(self, other, 1.0)
+        if not isinstance(other, Graph):
+            return self if isinstance(other, Real) and other == 0 else NotImplemented
+        return Combination(self, other.graph, other.scale) if isinstance(other, Scaled) else Combination(self, other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Graph:
-        return _combined(self, other, -1.0)
+        return self + -1.0 * other if isinstance(other, Graph | Real) else NotImplemented
 
     def __mul__(self, scale: float) -> Graph:
         if not isinstance(scale, Real):
             return NotImplemented
-        graph, own = (self.graph, self.scale) if isinstance(self, Scaled) else (self, 1.0)
-        return Scaled(graph, float(scale) * own)
+        return Scaled(self.graph, scale * self.scale) if isinstance(self, Scaled) else Scaled(self, float(scale))
 
     __rmul__ = __mul__
 
@@ -279,16 +241,6 @@ class Graph(Documented):
         return Union(self, other) if isinstance(other, Graph) else NotImplemented
 
 
-def _combined(left: Graph, right: Any, sign: float) -> Graph:
-    if isinstance(right, Real) and right == 0:
-        return left
-    if not isinstance(right, Graph):
-        return NotImplemented
-    if isinstance(right, Scaled):
-        return Combination(left, right.graph, sign * right.scale)
-    return Combination(left, right, sign)
-
-
 def _of_any(name: str) -> Any:
     return property(lambda self: any(getattr(part, name) for part in self._operands()))
 
@@ -300,19 +252,11 @@ class Operation(Graph):
     reads_targets = _of_any("reads_targets")
     reads_features = _of_any("reads_features")
     indexes_rows = _of_any("indexes_rows")
-
-    @property
-    def is_laplacian(self) -> bool:
-        return all(part.is_laplacian for part in self._operands())
-
-    @property
-    def is_semidefinite(self) -> bool:
-        """Whether all parts are semi-definite and none repels. A part that is not a sum is the Laplacian of weights."""
-        return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
-
-    @property
-    def beside_columns(self) -> list[int]:
-        return sorted({place for part in self._operands() for place in part.beside_columns})
+    is_laplacian = property(lambda self: all(part.is_laplacian for part in self._operands()))
+    is_semidefinite = property(lambda self: all(c >= 0 and leaf.is_semidefinite for c, leaf in self.signed()))
+    beside_columns = property(
+        lambda self: sorted({place for part in self._operands() for place in part.beside_columns})
+    )
 
     def _operands(self) -> list[Graph]:
         found = [(name, part) for name, part in vars(self).items() if name in OPERANDS]
@@ -323,7 +267,8 @@ class Operation(Graph):
 
     def _changed(self, change: Callable[[Graph], Graph]) -> Graph:
         """The same operation on other operands."""
-        return self._with(**{name: change(part) for name, part in vars(self).items() if isinstance(part, Graph)})
+        changed = {name: change(part) for name, part in vars(self).items() if isinstance(part, Graph)}
+        return copy(self).set_params(**changed)
 
     def view(self, data: Data) -> Data:
         """The rows that the operands are built on."""
@@ -341,17 +286,13 @@ class Operation(Graph):
     def fitted(self, data: Data) -> Graph:
         return self._changed(lambda part: part.fitted(data))
 
-
-class Sum(Operation):
-    """An operation that adds up graphs."""
-
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both, n_fitted)) is not None]
         return sum(found[1:], start=found[0]) if found else None
 
 
 @dataclass(eq=False, repr=False)
-class Scaled(Sum):
+class Scaled(Operation):
     """``scale * graph``."""
 
     graph: Graph
@@ -365,7 +306,7 @@ class Scaled(Sum):
 
 
 @dataclass(eq=False, repr=False)
-class Combination(Sum):
+class Combination(Operation):
     """``left + scale * right``; a negative scale repels.
 
     In a grid search: ``graph__left__...``, ``graph__right__...`` and ``graph__scale``.
@@ -380,10 +321,9 @@ class Combination(Sum):
         return [*left.signed(), *_signed(right, self.scale)]
 
     def __repr__(self) -> str:
-        left, scale = self.left, self.scale
-        negative = isinstance(scale, Real) and scale < 0
-        times = "" if scale in (1, -1) else f"{_number(-scale if negative else scale)} * "
-        first = _operand(left) if isinstance(left, Intersection | Union) else repr(left)
+        negative = isinstance(self.scale, Real) and self.scale < 0
+        times = "" if self.scale in (1, -1) else f"{_number(-self.scale if negative else self.scale)} * "
+        first = _operand(self.left) if isinstance(self.left, Intersection | Union) else repr(self.left)
         return f"{first} {'-' if negative else '+'} {times}{_operand(self.right)}"
 
 
@@ -396,8 +336,9 @@ class OfOne(Operation):
 
     def signed(self) -> Signed:
         inner, name = self._operands()[0], next(name for name in vars(self) if name in OPERANDS)
-        signed = inner.signed()
-        return [(1.0, self)] if signed == [(1.0, inner)] else [(c, self._with(**{name: leaf})) for c, leaf in signed]
+        if (signed := inner.signed()) == [(1.0, inner)]:
+            return [(1.0, self)]
+        return [(c, copy(self).set_params(**{name: leaf})) for c, leaf in signed]
 
     def adjacency(self, data: Data) -> Any:
         return self._operands()[0].adjacency(self.view(data))
@@ -446,14 +387,15 @@ class Intersection(OfOne):
         return common
 
     def _edges(self, filters: list[Graph], data: Data) -> sparse.csr_array:
-        """The edges of the right side with the weights of the left side, where the left side has too many edges to list."""
-        found = [listed(leaf, data) for leaf in filters]
-        if any(W is None for W in found):
-            raise ValueError(
-                f"{type(self.left).__name__} & {type(self.right).__name__}: neither graph is sparse, so their common "
-                "edges cannot be listed; one side must be a sparse graph such as KNN, Radius or Precomputed"
-            )
-        edges: Any = sum((abs(W) for W in found if W is not None), start=sparse.csr_array((data.n, data.n)))
+        """The edges of the right side, where the left side has too many to list."""
+        edges = sparse.csr_array((data.n, data.n))
+        for leaf in filters:
+            if (W := listed(leaf, data)) is None:
+                raise ValueError(
+                    f"{type(self.left).__name__} & {type(self.right).__name__}: neither graph is sparse, so their common "
+                    "edges cannot be listed; one side must be a sparse graph such as KNN, Radius or Precomputed"
+                )
+            edges = edges + abs(W)
         edges.eliminate_zeros()
         return edges
 
@@ -495,24 +437,17 @@ def total_weights(whole: Graph, graph: Graph, data: Data) -> sparse.csr_array:
     found = sparse.csr_array((data.n, data.n))
     for coefficient, leaf in graph.signed():
         if coefficient < 0:
-            raise ValueError(
-                f"{whole!r} is made of weights that attract, and {leaf!r} has the coefficient {coefficient:g}; subtract it from "
-                "the whole, as in (A | B) - C"
-            )
-        if not leaf.is_laplacian:
-            raise ValueError(
-                f"{whole!r} is made of weights, and {leaf!r} is no Laplacian of weights; write Similarity(A | B), or use +"
-            )
-        if any(request.is_sampled(data.size) for request in leaf.requests()):
-            raise ValueError(
-                f"{whole!r} is made of the weights of all rows, and {leaf!r} has those of a sample; use +, or leave queries out"
-            )
-        W = listed(leaf, data)
-        if W is None:
-            raise ValueError(
-                f"{whole!r}: {leaf!r} is too dense to list its edges; use +, or a sparse graph such as KNN, Radius or Precomputed"
-            )
-        found = found + coefficient * W
+            why = f"repels, by the coefficient {coefficient:g}; subtract it from the whole, as in (A | B) - C"
+        elif not leaf.is_laplacian:
+            why = "is no Laplacian of weights; write Similarity(A | B), or use +"
+        elif any(request.is_sampled(data.size) for request in leaf.requests()):
+            why = "has the weights of a sample; use +, or leave queries out"
+        elif (W := listed(leaf, data)) is None:
+            why = "is too dense to list its edges; use +, or a sparse graph such as KNN, Radius or Precomputed"
+        else:
+            found = found + coefficient * W
+            continue
+        raise ValueError(f"{whole!r}: {leaf!r} {why}")
     return found
 
 
@@ -553,5 +488,5 @@ def _printed(value: Any) -> str:
     return (
         f"<{type(value).__name__} of shape {value.shape}>"
         if hasattr(value, "shape")
-        else text[:LONGEST_PARAMETER] + "..."
+        else f"{text[:LONGEST_PARAMETER]}..."
     )

@@ -69,14 +69,12 @@ class SameClass(Graph):
         :math:`D = I` and :math:`X^\top L X = S_w`, the within-class scatter (thesis eq. 2.37 to 2.39 of [1]_). It is kept as
         a factor of rank c, for c classes. ``"heat"`` is :math:`\exp(-\|x_i - x_j\|^2/t)` without i = j (eq. 7.3), and memory
         grows with the sum of the squared class sizes.
-    t : float, "auto" or "half-median", default="auto"
-        The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
-        the pairs of a class, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
+    t : As in :class:`KNN`
     balance : bool, default=False
-        Whether rare classes count as much as common ones. The weights of each class are multiplied by one number such that its
-        degrees add up to n/c, for n labelled samples in c classes. With ``"uniform"`` weights that number is
-        :math:`n / (c\, n_c)`, so that :math:`X^\top L X = \frac{n}{c} \sum_c S_c / n_c`, the mean of the classes' own
-        covariances. The mean weighted by D is then the mean of the class means, as in a discriminant analysis of equal priors.
+        Whether rare classes count as much as common ones: the weights of each class are multiplied such that its degrees add up
+        to n/c, for n labelled samples in c classes. With ``"uniform"`` weights :math:`X^\top L X = \frac{n}{c} \sum_c S_c /
+        n_c` then, the mean of the classes' own covariances, and the mean weighted by D is the mean of the class means, as in a
+        discriminant analysis of equal priors.
 
     References
     ----------
@@ -98,16 +96,11 @@ class SameClass(Graph):
 
     reads_labels = True
 
-    @property
-    def reads_features(self) -> bool:
-        return not (isinstance(self.weights, str) and self.weights == "uniform")
-
-    @property
-    def weighs_classes(self) -> bool:
-        return self.balance is not False
+    reads_features = property(lambda self: not (isinstance(self.weights, str) and self.weights == "uniform"))
+    weighs_classes = property(lambda self: self.balance is not False)
 
     def terms(self, data: Data) -> list[Term]:
-        if not (isinstance(self.weights, str) and self.weights == "uniform"):
+        if self.reads_features:
             return super().terms(data)
         Z, sizes = indicators(data.classes), data.class_sizes
         shares = self._shares(sizes) if self.balance is not False else np.ones(sizes.size)
@@ -151,14 +144,12 @@ class LocalClass(Graph):
     .. math:: W_{ij} = \frac{1}{n_c} \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
 
     for a class of :math:`n_c` samples, where :math:`\sigma_i` is the distance from sample i to its k-th nearest neighbour in
-    the class. So what counts as near is measured by each sample's own surroundings (local scaling [1]_, as
-    :class:`lapwing.LFDA` uses it [2]_). Memory grows with the sum of the squared class sizes.
+    the class (local scaling [1]_, as :class:`lapwing.LFDA` uses it [2]_). Memory grows with the sum of the squared class sizes.
 
     Parameters
     ----------
     n_neighbors : int, default=7
-        Which neighbour says how wide a sample's surroundings are, k. In a class of k samples or fewer it is the farthest
-        sample.
+        Which neighbour says what is near, k. In a class of k samples or fewer it is the farthest sample.
 
     References
     ----------
@@ -194,7 +185,6 @@ class OtherClass(Graph):
     r"""Links all pairs of rows of different known classes, with weight 1/n for n labelled samples.
 
     Use it to filter a search, as in ``KNN(15) & OtherClass()``, or to keep all classes apart, near or far.
-    ``Complete(among="labelled")`` has these pairs and the pairs of the same class.
 
     Examples
     --------
@@ -207,10 +197,8 @@ class OtherClass(Graph):
     reads_labels, reads_features = True, False
 
     def terms(self, data: Data) -> list[Term]:
-        Z = indicators(data.classes)
-        sizes = data.class_sizes
-        known = (data.classes >= 0).astype(np.float64)
-        n = sizes.sum()
+        Z, sizes = indicators(data.classes), data.class_sizes
+        known, n = (data.classes >= 0).astype(np.float64), sizes.sum()
         degrees = known * (1 - (Z @ sizes) / n)
         factors = ((Z, np.full(sizes.size, 1 / n)), (known[:, None], np.array([-1 / n])))
         return [Term(1.0, Structured(data.n, factors=factors, diag=degrees), diagonal(degrees))]
@@ -247,17 +235,10 @@ class Complete(Graph):
     among: str = "all"
 
     weighs_classes = False
-
-    @property
-    def reads_labels(self) -> bool:
-        return self.among == "labelled"
-
-    @property
-    def reads_features(self) -> bool:
-        return isinstance(self.weights, str) and self.weights == "dot"
+    reads_labels = property(lambda self: self.among == "labelled")
+    reads_features = property(lambda self: isinstance(self.weights, str) and self.weights == "dot")
 
     def terms(self, data: Data) -> list[Term]:
-        check_choice("weights", self.weights, ("uniform", "dot"))
         members = self._members(data)
         if self.weights == "uniform":
             factor = (members[:, None], np.array([-1.0 / total(data, members)]))
@@ -274,7 +255,6 @@ class Complete(Graph):
         return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
 
     def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        check_choice("weights", self.weights, ("uniform", "dot"))
         members = self._members(data)
         both = members[rows] * members[cols]
         if self.weights == "uniform":
@@ -285,6 +265,7 @@ class Complete(Graph):
         return weights
 
     def _members(self, data: Data) -> np.ndarray:
+        check_choice("weights", self.weights, ("uniform", "dot"))
         if check_choice("among", self.among, ("all", "labelled")) == "all":
             return np.ones(data.n)
         return (data.classes >= 0).astype(np.float64)
@@ -293,13 +274,10 @@ class Complete(Graph):
 def _require_nonnegative_dots(X: Array, degrees: np.ndarray, members: np.ndarray) -> None:
     """Raise where products are negative. They are counted in blocks of rows, and only where X has negative entries."""
     if (X.min() if X.shape[1] else 0) < 0:
-        negative = 0
-        for rows in row_blocks(X.shape[0], X.shape[0]):
-            products = X[rows] @ X.T
-            negative += int((products < 0).sum())
+        negative = sum(int((X[rows] @ X.T < 0).sum()) for rows in row_blocks(X.shape[0], X.shape[0]))
         refuse_negative("dot", negative / members.sum() ** 2, 'weights="uniform"')
-    if (degrees[members > 0] <= 0).any():
+    if without := int((degrees[members > 0] <= 0).sum()):
         raise ValueError(
-            f'weights="dot" gives degree 0 to {int((degrees[members > 0] <= 0).sum())} samples (zero vectors, or orthogonal '
-            'to all others); remove them or use weights="uniform"'
+            f'weights="dot" gives degree 0 to {without} samples (zero vectors, or orthogonal to all others); remove them or use '
+            'weights="uniform"'
         )

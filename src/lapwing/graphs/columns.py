@@ -31,18 +31,17 @@ class On(OfOne):
 
     .. math:: W_{ij} = W(\phi(x_i), \phi(x_j)),
 
-    with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer. It is fitted to the rows that
-    the estimator is fitted to, without y. For example, ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as X.
-    He's thesis has them: neighbours are found after PCA has taken away the noise. The rows are those that were passed to
-    ``fit``, so that dividing columns (``standardize=``) changes nothing here.
+    with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer. For example,
+    ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as X. He's thesis has them: neighbours are found after PCA
+    has taken away the noise. Rows are taken as they were passed to ``fit``: dividing columns (``standardize=``) changes nothing.
 
     Parameters
     ----------
     what : columns, function or transformer
         What the graph looks at. Columns are given by place, or by name in a data frame: one or a list of them, a slice or a
         mask. A function of X returns columns, as :func:`sklearn.compose.make_column_selector` does. A transformer may be any
-        of scikit-learn that needs no y; it is given the data frame, if X is one. The transformer that you pass stays as it
-        is: the fitted one is ``graph_.what`` of the estimator.
+        of scikit-learn that needs no y; it is given the data frame, if X is one. A copy of it is fitted with the estimator,
+        whose ``graph_.what`` it is.
     graph : Graph
         The graph that is built on these columns. With ``metric="precomputed"`` they hold the distances of the rows.
     beside : bool, default=False
@@ -68,9 +67,7 @@ class On(OfOne):
     reads_features = True
     _unnamed = 2
 
-    @property
-    def _transforms(self) -> bool:
-        return hasattr(self.what, "fit") and hasattr(self.what, "transform")
+    _transforms = property(lambda self: hasattr(self.what, "fit") and hasattr(self.what, "transform"))
 
     @property
     def beside_columns(self) -> list[int]:
@@ -86,10 +83,7 @@ class On(OfOne):
         """The same graph with the fitted transformer, or with the places of its columns."""
         if not data.has_features:
             raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
-        if self._transforms:
-            what: Any = _fitted(self.what, data)
-        else:
-            what = [int(place) for place in column_places(data, "what", self.what)]
+        what = _fitted(self.what, data) if self._transforms else column_places(data, "what", self.what).tolist()
         return On(what, self._operands()[0].fitted(On(what, self.graph).view(data)), beside=self.beside)
 
     def view(self, data: Data) -> Data:
@@ -104,23 +98,24 @@ class On(OfOne):
         X = check_array(made, accept_sparse="csr", dtype=FLOATS, input_name=f"{self.what!r}")
         if X.shape[0] != data.n:
             raise ValueError(f"{self.what!r} made {X.shape[0]} rows of {data.n}; On needs one per row")
-        view = (SparseData if sparse.issparse(X) else Data)(canonical(X), data.y)
-        view.names = data.names
-        return view
+        return _view(data, X, data.names)
 
     def _chosen(self, data: Data) -> Data:
         chosen, frame = column_places(data, "what", self.what), _frame(data)
-        X = columns_as_given(data, chosen)
-        view = (SparseData if sparse.issparse(X) else Data)(canonical(X), data.y)
-        view.given = None if frame is None else frame.iloc[:, chosen]
-        view.names = data.names if chosen.size > 1 else one_column(data, "what", chosen)
-        return view
+        names = data.names if chosen.size > 1 else one_column(data, "what", chosen)
+        return _view(data, columns_as_given(data, chosen), names, None if frame is None else frame.iloc[:, chosen])
 
     def terms(self, data: Data) -> list[Term]:
         return super().terms(data) if self.signed() != [(1.0, self)] else self.graph.terms(self.view(data))
 
     def why_all_rows(self) -> str | None:
         return "On builds its graph on other rows than those of X, and X is read in blocks; pass X as an array, or leave On out"
+
+
+def _view(data: Data, X: Any, names: Any, given: Any = None) -> Data:
+    view = (SparseData if sparse.issparse(X) else Data)(canonical(X), data.y)
+    view.names, view.given = names, given
+    return view
 
 
 def _fitted(transformer: Any, data: Data) -> Any:
@@ -161,8 +156,7 @@ def _as_passed(data: Data) -> Any:
 def column_places(data: Data, what: str, chosen: Any) -> np.ndarray:
     """The places of the columns that ``what=chosen`` means: places, names of a data frame, or a function that chooses them."""
     frame, given = _frame(data), chosen
-    if callable(chosen):
-        chosen = chosen(_as_passed(data))
+    chosen = chosen(_as_passed(data)) if callable(chosen) else chosen
     if not isinstance(chosen, slice) and (isinstance(chosen, str) or np.ndim(chosen) == 0):
         chosen = [chosen]
     numbers: Any = np.arange(data.d)[None]
@@ -218,8 +212,7 @@ class Gower(TransformerMixin, BaseEstimator):
     ranges_ : ndarray of shape (n_features,)
         The largest less the smallest value of each column; 1 for constant columns.
     categories_ : list of ndarray
-        The categories of each categorical column, in the order of columns. A category that was not fitted differs from them
-        all.
+        The categories of each categorical column. A category that was not fitted differs from them all.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -244,19 +237,7 @@ class Gower(TransformerMixin, BaseEstimator):
         self.categorical = categorical
 
     def fit(self, X: Any, y: Any = None) -> Gower:
-        """Learn ranges and categories.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows, categories as numbers.
-        y : ignored, default=None
-            It takes no part; scikit-learn passes it.
-
-        Returns
-        -------
-        self
-        """
+        """Learn ranges and categories."""
         try:
             X = validate_data(self, X, dtype=np.float64)
         except ValueError as error:
@@ -268,17 +249,7 @@ class Gower(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Numbers divided by their ranges; for each category a column, and one for those that were not fitted.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows, categories as numbers.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_coordinates)
-        """
+        """Numbers divided by their ranges; for each category a column, and one for those that were not fitted."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         numbers = np.setdiff1d(np.arange(X.shape[1]), self.categorical_columns())
@@ -289,24 +260,13 @@ class Gower(TransformerMixin, BaseEstimator):
         return np.hstack(parts) / X.shape[1]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the coordinates: of numbers their columns, of categories ``column=category`` and ``column=other``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names of the columns; None takes those that were fitted, or x0, x1, ...
-
-        Returns
-        -------
-        ndarray of str
-        """
+        """Names of the coordinates: of numbers their columns, of categories ``column=category`` and ``column=other``."""
         check_is_fitted(self)
         fitted = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         names = np.asarray(fitted if input_features is None else input_features, dtype=object)
         if names.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"input_features has {names.size} names, and Gower was fitted to {self.n_features_in_} columns"
-            )
+            fitted = f"Gower was fitted to {self.n_features_in_} columns"
+            raise ValueError(f"input_features has {names.size} names, and {fitted}")
         chosen = self.categorical_columns()
         found = [str(name) for name in np.delete(names, chosen)]
         for j, own in zip(chosen, self.categories_, strict=True):
@@ -315,8 +275,7 @@ class Gower(TransformerMixin, BaseEstimator):
 
     def categorical_columns(self) -> np.ndarray:
         """The places of the categorical columns."""
-        given = np.asarray([] if self.categorical is None else self.categorical)
-        d = self.n_features_in_
+        given, d = np.asarray([] if self.categorical is None else self.categorical), self.n_features_in_
         chosen = np.flatnonzero(given) if given.dtype == bool and given.shape == (d,) else given.astype(np.intp)
         if chosen.ndim != 1 or (chosen.size and (chosen.min() < -d or chosen.max() >= d)):
             raise ValueError(

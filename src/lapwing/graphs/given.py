@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -184,7 +185,7 @@ class Pairs(Graph):
         if not cannot:
             return [(1.0, self)]
         apart = [(-1.0, Pairs(self.cannot_link, by_id=self.by_id))]
-        return [(1.0, self._with(cannot_link=None)), *apart] if must else apart
+        return [(1.0, copy(self).set_params(cannot_link=None)), *apart] if must else apart
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         pairs, n = np.asarray(self._present(data) if self.by_id else self.must_link), data.n

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from inspect import Parameter, signature
 from typing import Any
@@ -61,38 +62,32 @@ class NeighborGraph(Graph):
     def _edges(self, data: Data) -> Edges:
         raise NotImplementedError
 
-    def _weights(self, data: Data, edges: Edges, reach: np.ndarray | None = None) -> np.ndarray:
-        """The weights of directed edges. ``reach`` is the distance of each row from its k-th neighbour, where that is known."""
-        rows, cols, d = edges
-        if not callable(self.weights):
-            check_choice("weights", self.weights, WEIGHTS)
-        if reach is None and (self.weights == "self-tuning" or (callable(self.weights) and sees_reach(self.weights))):
+    def _weights(self, data: Data, edges: Edges, reach: np.ndarray | None = None, new: bool = False) -> np.ndarray:
+        """The weights of directed edges, of ``new`` rows or of all. ``reach`` is the distance of each row's k-th neighbour."""
+        (rows, _, d), weights = edges, self.weights
+        if not callable(weights):
+            check_choice("weights", weights, WEIGHTS)
+        by_reach = sees_reach(weights) if callable(weights) else weights == "self-tuning"
+        if by_reach and reach is None:
             raise ValueError(
-                f"weights={self.weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, "
-                'and only where it searches for those of all rows; use KNN without queries=, or weights="heat"'
+                f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and "
+                'only where it searches for those of all rows; use KNN without queries=, or weights="heat"'
             )
-        if callable(self.weights):
-            values = self._called(edges, reach)
-        elif self.weights == "heat":
-            values = heat_weights(d**2 / self._width(data, edges), rows, data.n)
-        elif self.weights == "self-tuning":
-            assert reach is not None
-            values = np.exp(-(d**2) / (reach[rows] * reach[cols]))
+        reaches = () if reach is None or not by_reach else (reach[rows], reach[edges[1]])
+        if callable(weights):
+            values = np.asarray(weights(d, *reaches), dtype=np.float64)
+            if values.shape != d.shape or not np.isfinite(values).all():
+                raise ValueError(
+                    f"weights={weights!r} must return one finite weight per distance; it returned shape {values.shape} for "
+                    f"{d.shape}"
+                )
+        elif by_reach or weights == "heat":
+            t = np.multiply(*reaches) if by_reach else self._width(data, edges)
+            values = heat_weights(d**2 / t, rows, data.n, new)
         else:
-            values = d**0 if self.weights == "binary" else self._products(data, edges)
+            values = d**0 if weights == "binary" else self._products(data, edges)
         if len(values) and values.min() < 0:
-            refuse_negative(self.weights, float((values < 0).mean()), 'weights="heat" or "binary"')
-        return values
-
-    def _called(self, edges: Edges, reach: np.ndarray | None) -> np.ndarray:
-        rows, cols, d = edges
-        given = [] if reach is None or not sees_reach(self.weights) else [reach[rows], reach[cols]]
-        values = np.asarray(self.weights(d, *given), dtype=np.float64)
-        if values.shape != d.shape or not np.isfinite(values).all():
-            raise ValueError(
-                f"weights={self.weights!r} must return one finite weight per distance; it returned shape {values.shape} for "
-                f"{d.shape}"
-            )
+            refuse_negative(weights, float((values < 0).mean()), 'weights="heat" or "binary"')
         return values
 
     def _products(self, data: Data, edges: Edges) -> np.ndarray:
@@ -109,7 +104,7 @@ class NeighborGraph(Graph):
         return (data.unit if self.weights == "cosine" else data).inner_products(rows, cols)
 
     def _width(self, data: Data, edges: Edges) -> float:
-        """The width t of heat weights. ``"auto"`` is the mean squared distance over the directed edges, and 1 where that is 0.
+        """The width t of heat weights, 1 where the rule gives 0.
 
         ``"half-median"`` is t = 2 sigma^2 with sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and
         Saad (2009, section 6.1). Where a sample of rows was searched for, these are rows of the sample.
@@ -128,19 +123,12 @@ class NeighborGraph(Graph):
     def resolved(self, data: Data) -> Graph:
         if not (isinstance(self.weights, str) and self.weights == "heat" and isinstance(self.t, str)):
             return self
-        return self._with(t=self._width(data, self._edges(data)))
+        return copy(self).set_params(t=self._width(data, self._edges(data)))
 
     def _linked(self, both: Data, n_fitted: int, edges: Edges, reach: np.ndarray | None = None) -> sparse.csr_array:
-        """The weights of edges from new rows to fitted ones. Of rows that are too far away only proportions are kept."""
-        values, (rows, cols, d) = self._weights(both, edges, reach), edges
-        rows, shape = rows - n_fitted, (both.n - n_fitted, n_fitted)
-        dead = np.bincount(rows, values, minlength=shape[0])[rows] == 0
-        if dead.any() and self.weights in ("heat", "self-tuning"):
-            squares = d**2 / self.t if reach is None else d**2 / (reach[edges[0]] * reach[cols])
-            least = np.full(shape[0], np.inf)
-            np.minimum.at(least, rows, squares)
-            values = np.where(dead, 1e-100 * np.exp(least[rows] - squares), values)
-        return sparse.csr_array((values, (rows, cols)), shape=shape)
+        """The weights of edges from new rows to fitted ones."""
+        values, shape = self._weights(both, edges, reach, new=True), (both.n - n_fitted, n_fitted)
+        return sparse.csr_array((values, (edges[0] - n_fitted, edges[1])), shape=shape)
 
 
 @dataclass(eq=False, repr=False)
@@ -156,16 +144,19 @@ class KNN(Searching, NeighborGraph):
         How many neighbours of each row are searched, k. It is never changed silently: a k of n_samples or more raises an error.
     weights : {"heat", "binary", "cosine", "dot", "self-tuning"} or callable, default="heat"
         How much a link counts. ``"binary"`` is 1. ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d in the chosen
-        metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative.
-        ``"self-tuning"`` is :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))`, where :math:`\sigma_i` is the distance from row i
-        to its k-th neighbour, so that dense and sparse regions have weights of the same size. A callable maps an array of
-        distances to weights; one of three arguments is given :math:`\sigma_i` and :math:`\sigma_j` as well. Where
-        :math:`\sigma_i` is 0, among equal rows, the mean of the others takes its place.
+        metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative. A
+        callable maps an array of distances to weights.
+
+        ``"self-tuning"`` is :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))`, where :math:`\sigma_i` is the distance from row i to
+        its k-th neighbour, so that dense and sparse regions have weights of the same size. A callable of three arguments is
+        given :math:`\sigma_i` and :math:`\sigma_j` as well. Where :math:`\sigma_i` is 0, among equal rows, it is the mean of the
+        others.
     t : float, "auto" or "half-median", default="auto"
         The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
         the links, each direction counted, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
-        A row that is so far away from all others that its weights would be rounding, or 0, keeps faint links (2e-16) to its
-        neighbours. Where more than one row in a hundred has weights of 0, t is too small, and that is an error.
+
+        A row so far away from all others that its weights would be rounding keeps faint links (2e-16) to its neighbours. Where
+        more than one row in a hundred has weights of 0, t is too small, and that is an error.
     metric : str or callable, default="euclidean"
         How distances are measured: any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included,
         where X holds the distances.
@@ -180,16 +171,16 @@ class KNN(Searching, NeighborGraph):
         unknown.
     search : None, "torch" or neighbours transformer, default=None
         Which program searches. None compares exactly, in memory. ``"torch"`` finds the same neighbours on a GPU, where there
-        is one, for Euclidean distances and cosines. Any object with the interface of
-        :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well, such as pynndescent's ``PyNNDescentTransformer()``,
-        which misses a few neighbours. It brings its own metric. It may look for more neighbours than k, of which the nearest
-        are taken; where its ``n_neighbors`` is smaller than k, it is set to k.
+        is one, for Euclidean distances and cosines. So does any object with the interface of
+        :class:`~sklearn.neighbors.KNeighborsTransformer`, in its own metric, such as pynndescent's
+        ``PyNNDescentTransformer()``, which misses a few neighbours. Of more neighbours than k the nearest are taken; where its
+        ``n_neighbors`` is smaller than k, it is set to k.
     queries : int, default=None
-        Search for the neighbours of this many random rows only, exactly and among all rows. The time then grows with the
-        number of rows, and not with its square. For linear maps and scores.
+        Search for the neighbours of this many random rows only, exactly and among all rows, so that the time grows with the
+        number of rows, and not with its square; None, or n and more, is all rows. For linear maps and scores.
 
         The links of these rows, times n / queries, estimate the sums over all links without bias, and
-        :func:`lapwing.sampling_error` says how certain the result is. A number of n or more takes all rows, as None does.
+        :func:`lapwing.sampling_error` says how certain the result is.
     random_state : int, default=0
         The seed by which the rows of ``queries`` are drawn.
 
@@ -224,23 +215,21 @@ class KNN(Searching, NeighborGraph):
         return data.nearest(self.requests()[0])
 
     def adjacency(self, data: Data) -> sparse.csr_array:
-        symmetry, (request,) = check_choice("symmetry", self.symmetry, SYMMETRY), self.requests()
-        edges = data.nearest(
-            request, on_device=str(self.weights) in ("heat", "binary") and str(self.t) != "half-median"
-        )
+        how, (request,) = check_choice("symmetry", self.symmetry, SYMMETRY), self.requests()
+        on_device = str(self.weights) in ("heat", "binary") and str(self.t) != "half-median"
+        edges = data.nearest(request, on_device=on_device)
         sampled = self.queries is not None and self.queries < data.size
-        if sampled and symmetry not in ("auto", "mean"):
+        if sampled and how not in ("auto", "mean"):
             raise ValueError(
-                f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={self.queries} searches for '
-                'those of one; use symmetry="mean"'
+                f'symmetry="{how}" needs the neighbours of both ends of a link, and queries={self.queries} searches for those '
+                'of one; use symmetry="mean"'
             )
-        local = sees_reach(self.weights) if callable(self.weights) else str(self.weights) == "self-tuning"
-        weights = self._weights(data, edges, reach_of(edges, data.n) if local and not sampled else None)
-        how = symmetry if symmetry != "auto" else "mean" if sampled else "or"
-        W = data.symmetric_weights(*edges[:2], weights, how)
+        known = not sampled and not on_device and sees_reach(self.weights)
+        weights = self._weights(data, edges, reach_of(edges, data.n) if known else None)
+        W = data.symmetric_weights(*edges[:2], weights, "mean" if sampled else "or" if how == "auto" else how)
         if sampled:  # its links are scaled up to all rows
             return request.rows_per_query(data.size) * W
-        if symmetry != "and" and W.sum(axis=1).min() <= 0:  # "and" leaves rows without links on purpose
+        if how != "and" and W.sum(axis=1).min() <= 0:  # "and" leaves rows without links on purpose
             require_positive_degrees(self.weights, data.nearest(request)[0], W)
         return W
 
@@ -249,7 +238,7 @@ class KNN(Searching, NeighborGraph):
         if is_named(self.metric, "precomputed") or hasattr(self.search, "get_params"):
             return None
         edges = nearest_fitted(both, n_fitted, request)
-        if not (sees_reach(self.weights) if callable(self.weights) else self.weights == "self-tuning"):
+        if is_named(self.weights, *WEIGHTS[:-1]) or not sees_reach(self.weights):
             return self._linked(both, n_fitted, edges)
         # The k-th neighbours of fitted rows are those of the fit.
         own = type(both)(both.X[:n_fitted]).nearest(request._replace(among="all"))
@@ -267,9 +256,7 @@ class Radius(NeighborGraph):
         The largest distance of a link. Where a paper bounds the squared distance by :math:`\epsilon`, it is
         :math:`\sqrt{\epsilon}`. Rows without neighbours stay without links.
     weights : {"heat", "binary", "cosine", "dot"} or callable, default="heat"
-        How much a link counts. ``"binary"`` is 1. ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d in the chosen
-        metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative. A
-        callable maps an array of distances to weights.
+        As in :class:`KNN`. ``"self-tuning"`` needs a number of neighbours.
     t, metric, metric_params : As in :class:`KNN`
 
     Examples
@@ -292,8 +279,27 @@ class Radius(NeighborGraph):
         return self._within(data, np.arange(data.n), np.arange(data.n))
 
     def _within(self, data: Data, queries: np.ndarray, members: np.ndarray) -> Edges:
+        """All pairs of a query and another member up to the radius."""
         request = Request(1, self.metric, self.metric_params).checked(data.n)
-        return within(data, request, check_positive("radius", self.radius), queries, members)
+        radius = check_positive("radius", self.radius)
+        require_square(self.metric, data.X)
+        if is_named(self.metric, "precomputed") and sparse.issparse(data.X):
+            check_non_negative(data.X, 'metric="precomputed", which takes distances')
+            stored = sparse.coo_array(data.X)
+            rows, cols, d = stored.row.astype(np.intp), stored.col.astype(np.intp), stored.data.astype(np.float64)
+        elif is_named(self.metric, "euclidean", "l2", "cosine") and not self.metric_params:
+            if angles := is_named(self.metric, "cosine"):
+                require_nonzero_rows(data, 'metric="cosine"')
+            space, reach = (data.unit, np.sqrt(2 * radius)) if angles else (data, radius)
+            near = space.within_radius(queries, members, np.full(queries.size, reach))
+            rows, cols = np.repeat(queries, [own.size for own in near]), np.concatenate([np.empty(0, np.intp), *near])
+            d = space.distances(rows, cols[:, None])[:, 0]
+            d = d * d / 2 if angles else d
+        else:
+            d, cols = metric_distances(data, request, queries, members, members.size)
+            rows, cols, d = np.repeat(queries, members.size), members[cols].ravel(), d.ravel()
+        kept = (d <= radius) & (rows != cols)
+        return rows[kept], cols[kept], d[kept]
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         edges = self._edges(data)
@@ -331,10 +337,9 @@ class Repulsion(Searching):
     normalized : bool, default=False
         Whether the Laplacian is normalised by the degrees, :math:`L = I - D^{-1/2} W D^{-1/2}` on the rows that have links
         (eq. 15 of [1]_).
-    metric : As in :class:`KNN`
+    metric, random_state : As in :class:`KNN`
     queries
         As in :class:`KNN`. A pair that is linked in one direction only then has half its weight.
-    random_state : As in :class:`KNN`
 
     References
     ----------
@@ -370,7 +375,8 @@ class Repulsion(Searching):
     def adjacency(self, data: Data) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
         (request,) = self.requests()
-        if check_choice("normalized", self.normalized, (False, True)) and request.is_sampled(data.size):
+        sampled = request.is_sampled(data.size)
+        if check_choice("normalized", self.normalized, (False, True)) and sampled:
             raise ValueError(
                 f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
             )
@@ -379,8 +385,9 @@ class Repulsion(Searching):
         differ = (own >= 0) & (other >= 0) & (own != other)
         rows, cols = rows[differ], cols[differ]
         values = np.ones(rows.size) if self.weights == "binary" else self._inverse(data, rows, cols)
-        W = data.symmetric_weights(rows, cols, values, "mean" if request.is_sampled(data.size) else "or")
-        return request.rows_per_query(data.size) * W
+        return request.rows_per_query(data.size) * data.symmetric_weights(
+            rows, cols, values, "mean" if sampled else "or"
+        )
 
     def _inverse(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Eq. 12. Two zero vectors have the relative distance 0."""
@@ -393,11 +400,10 @@ class Repulsion(Searching):
     def term(self, W: sparse.csr_array) -> Term:
         if not self.normalized:
             return super().term(W)
-        n = W.shape[0]
         degrees = np.asarray(W.sum(axis=1)).ravel()
         linked = (degrees > 0).astype(np.float64)
-        scale = sparse.diags_array(np.divide(1.0, np.sqrt(degrees), out=np.zeros(n), where=degrees > 0))
-        return Term(1.0, Structured(n, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))
+        scale = sparse.diags_array(linked / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
+        return Term(1.0, Structured(linked.size, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))
 
 
 @dataclass(eq=False, repr=False)
@@ -432,14 +438,12 @@ class ClosestPairs(Graph):
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         n_pairs = check_count("n_pairs", self.n_pairs)
-        # Among the n closest pairs of a class, a row occurs at most n times, so that n neighbours per row are enough
-        # candidates.
+        # Among the n closest pairs of a class, a row occurs at most n times: n neighbours per row are enough.
         rows, cols, d = data.nearest(Request(min(n_pairs, data.n - 1), self.metric, among="other_class"))
         own = data.classes[rows]
         longest = np.zeros(own.max() + 1)
         np.maximum.at(longest, own, d)
-        # Lengths that differ only by rounding become equal.
-        lengths = np.round(d / np.where(longest > 0, longest, 1.0)[own], 10)
+        lengths = np.round(d / np.where(longest > 0, longest, 1.0)[own], 10)  # equal where they differ only by rounding
         order = np.lexsort((cols, rows, lengths, own))
         sizes = np.bincount(own)
         rank = np.arange(own.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -457,45 +461,21 @@ def nearest_fitted(both: Data, n_fitted: int, request: Request) -> Edges:
     return search(both, request, np.arange(n_fitted, both.n), np.arange(n_fitted))
 
 
-def within(data: Data, request: Request, radius: float, queries: np.ndarray, members: np.ndarray) -> Edges:
-    """All pairs of a query and another member up to a distance."""
-    metric = request.metric
-    require_square(metric, data.X)
-    if is_named(metric, "precomputed") and sparse.issparse(data.X):
-        check_non_negative(data.X, 'metric="precomputed", which takes distances')
-        stored = sparse.coo_array(data.X)
-        rows, cols, d = stored.row.astype(np.intp), stored.col.astype(np.intp), stored.data.astype(np.float64)
-    elif is_named(metric, "euclidean", "l2", "cosine") and not request.metric_params:
-        angles = is_named(metric, "cosine")
-        if angles:
-            require_nonzero_rows(data, 'metric="cosine"')
-        space, reach = (data.unit, np.sqrt(2 * radius)) if angles else (data, radius)
-        near = space.within_radius(queries, members, np.full(queries.size, reach))
-        rows, cols = np.repeat(queries, [own.size for own in near]), np.concatenate([np.empty(0, np.intp), *near])
-        d = space.distances(rows, cols[:, None])[:, 0]
-        d = d * d / 2 if angles else d
-    else:
-        d, cols = metric_distances(data, request, queries, members, members.size)
-        rows, cols, d = np.repeat(queries, members.size), members[cols].ravel(), d.ravel()
-    kept = (d <= radius) & (rows != cols)
-    return rows[kept], cols[kept], d[kept]
-
-
 def distances_among(data: Data, rows: np.ndarray, request: Request) -> np.ndarray:
     """The distance of each of some rows from each other one of them."""
-    if is_named(request.metric, "precomputed") and sparse.issparse(data.X):
-        entries = sparse.coo_array(data.X[rows][:, rows])
-        d, wanted = entries.data[entries.row != entries.col], rows.size * (rows.size - 1)
-        if d.size < wanted:
-            raise ValueError(
-                f't="half-median" needs the distances of all pairs, and X, a sparse matrix of distances, lacks '
-                f'{wanted - d.size} of {wanted}; use t="auto" or a number, or a dense matrix'
-            )
-        return d
-    return data.host(search(data, request._replace(n_neighbors=rows.size - 1, among="all", search=None), rows, rows)[2])
+    if not (is_named(request.metric, "precomputed") and sparse.issparse(data.X)):
+        return data.host(search(data, request._replace(n_neighbors=rows.size - 1), rows, rows)[2])
+    entries = sparse.coo_array(data.X[rows][:, rows])
+    d, wanted = entries.data[entries.row != entries.col], rows.size * (rows.size - 1)
+    if d.size < wanted:
+        raise ValueError(
+            f't="half-median" needs the distances of all pairs, and X, a sparse matrix of distances, lacks {wanted - d.size} of '
+            f'{wanted}; use t="auto" or a number, or a dense matrix'
+        )
+    return d
 
 
-def heat_weights(exponents: Any, rows: Any, n: int) -> Any:
+def heat_weights(exponents: Any, rows: Any, n: int, new: bool = False) -> Any:
     """``exp(-exponents)`` of directed edges. A row far away from all others keeps faint edges, in proportion to each other.
 
     Such a row hardly counts, and it is still placed beside its neighbours. Free maps divide by the roots of degrees, so that
@@ -508,21 +488,19 @@ def heat_weights(exponents: Any, rows: Any, n: int) -> Any:
         xp = sys.modules["torch"]
         nearest = exponents.new_full((n,), np.inf).scatter_reduce(0, rows, exponents, "amin")
     linked = xp.isfinite(nearest)
-    if (linked & (nearest > VANISHED)).sum() > OUTLIERS * linked.sum():
+    if not new and (linked & (nearest > VANISHED)).sum() > OUTLIERS * linked.sum():
         return xp.exp(-exponents)  # the width is wrong, and the graph says so
     return xp.exp((nearest - FAINT).clip(0.0)[rows] - exponents)
 
 
 def sees_reach(weights: Any) -> bool:
     """Whether weights depend on the k-th distances of both rows, as ``"self-tuning"`` and functions of three arguments do."""
-    if not callable(weights):
-        return is_named(weights, "self-tuning")
     try:
-        parameters = signature(weights).parameters.values()
+        parameters = signature(weights).parameters.values() if callable(weights) else ()
     except (TypeError, ValueError):  # a compiled function has no signature
         return False
     places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in places and p.default is Parameter.empty for p in parameters) == 3
+    return weights == "self-tuning" or sum(p.kind in places and p.default is p.empty for p in parameters) == 3
 
 
 def reach_of(edges: Any, n: int) -> np.ndarray:

@@ -19,9 +19,7 @@ from ..problem import Term
 from .base import Graph
 from .neighbors import Searching, require_features
 
-BLOCKS_AT_ONCE = (
-    16  # blocks of local matrices that are added up at a time, so that the lists of their entries stay short
-)
+BLOCKS_AT_ONCE = 16  # blocks of local matrices that are added up at a time, so that the lists of entries stay short
 # Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
 LARGE = 1e7
 WEIGHTS = ("coding_length", "distance", "uniform")
@@ -46,9 +44,7 @@ class Reconstruction(Searching):
         class), and rows of unknown label take no part.
     metric
         As in :class:`KNN`. It is that of the search; the weights are always those of Euclidean space.
-    queries
-        As in :class:`KNN`. It is the number of rows that are reconstructed, and their sum is multiplied by n / queries.
-    random_state : As in :class:`KNN`
+    queries, random_state : As in :class:`KNN`
 
     Examples
     --------
@@ -85,13 +81,12 @@ class Reconstruction(Searching):
         (request,) = self.requests()
         rows, cols, _ = data.nearest(request)
         counts = np.bincount(rows, minlength=data.n)
-        if self.among == "same_class" and not request.is_sampled(data.size):
-            alone = np.flatnonzero((data.classes >= 0) & (counts == 0))
-            if alone.size:
-                raise ValueError(
-                    f'Reconstruction(among="same_class") needs two samples or more in each class, but {alone.size} classes have '
-                    f"one (row {alone[0]} is alone in its class); add samples, or set those labels to -1 (unknown)"
-                )
+        sampled = request.is_sampled(data.size)
+        if self.among == "same_class" and not sampled and (alone := (data.classes >= 0) & (counts == 0)).any():
+            raise ValueError(
+                f'Reconstruction(among="same_class") needs two samples or more in each class, but {alone.sum()} classes have one '
+                f"(row {alone.argmax()} is alone in its class); add samples, or set those labels to -1 (unknown)"
+            )
         ends = np.cumsum(counts)
         values = np.empty(rows.size)
         # Classes differ in size, so rows with the same number of neighbours are handled together.
@@ -104,8 +99,7 @@ class Reconstruction(Searching):
 
 def barycentric_weights(data: Data, rows: np.ndarray, neighbors: np.ndarray, reg: float) -> np.ndarray:
     """The weights (len(rows), k) of the best affine combination of the neighbours. Each row of weights sums to 1."""
-    k = neighbors.shape[1]
-    weights = np.empty(neighbors.shape)
+    weights, k = np.empty(neighbors.shape), neighbors.shape[1]
     width = data.X.nnz // data.n if isinstance(data, SparseData) else data.d
     for block in row_blocks(rows.size, k * max(k, 2 * width)):
         G = local_grams(data, rows[block], neighbors[block])
@@ -194,9 +188,7 @@ class PatchGraph(Searching):
                 points -= points.mean(axis=1, keepdims=True)
                 squares = np.einsum("bij,bij->bi", points, points)
             else:
-                G = np.zeros((len(rows), m, m))
-                G[:, 1:, 1:] = local_grams(data, rows[:, 0], rows[:, 1:])
-                G = centred_grams(G)
+                G = centred_grams(np.pad(local_grams(data, rows[:, 0], rows[:, 1:]), ((0, 0), (1, 0), (1, 0))))
                 squares = np.maximum(np.diagonal(G, axis1=1, axis2=2), 0)
             yield rows, weigh(rows, squares, G, points), G, points
 
@@ -252,8 +244,7 @@ def coding_length_weights(
     :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \, (1 - u_r)`, where
     :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
     From points, :math:`G_c = X_c X_c^\top` has the determinants of :math:`S = X_c^\top X_c`, and
-    :math:`[G_c B^{-1}]_{rr} = x_r^\top (I + a_{m-1} S)^{-1} x_r`. Sums over the eigenvectors of :math:`G_c` are slower, and lose
-    no digits however large the patches are.
+    :math:`[G_c B^{-1}]_{rr} = x_r^\top (I + a_{m-1} S)^{-1} x_r`. Large patches are summed over the eigenvectors of :math:`G_c`.
     """
     m, trace = own.shape[1], own.sum(axis=1)
     a, a_less = D / (squared_distortion * m), D / (squared_distortion * (m - 1))
@@ -310,8 +301,7 @@ class CodingLength(PatchGraph):
     where :math:`S_i` selects sample i and its nearest neighbours, and the diagonal matrix :math:`W_i` holds their weights. The
     coding length is the number of bits that a patch takes up to a given distortion. A sample that does not fit the shape of a
     patch changes it by more than others do, and gets little weight there [1]_. Code lengths are taken about the mean of all
-    samples, so that they do not depend on the origin. :class:`lapwing.LPCA` maximises this scatter. Like any other graph it may
-    also attract, and be combined with others.
+    samples, so that they do not depend on the origin. :class:`lapwing.LPCA` maximises this scatter.
 
     Parameters
     ----------
@@ -326,12 +316,7 @@ class CodingLength(PatchGraph):
         ``kernel="precomputed"`` has no such units, so that ``distortion`` and ``dimension`` must be given there.
     dimension : float, default=None
         The dimension D of the space in the coding length; None is the number of features.
-    metric : str or callable, default="euclidean"
-        As in :class:`KNN`.
-    metric_params : As in :class:`KNN`
-    queries
-        As in :class:`KNN`. It is the number of rows that have a patch, and their sum is multiplied by n / queries.
-    random_state : As in :class:`KNN`
+    metric, metric_params, queries, random_state : As in :class:`KNN`
 
     References
     ----------

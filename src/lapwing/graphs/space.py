@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import KW_ONLY, dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -95,14 +94,13 @@ class Target(OfValues):
 
     .. math:: W_{ij} = \exp(-\|y_i - y_j\|^2 / t) .
 
-    The target may be one column of numbers, or a matrix of several numbers per row, which should be scaled first, since
-    distances are Euclidean. It may also be a matrix of 0 and 1 that marks the labels of each row; its weights are the cosines
-    of label sets, :math:`|A \cap B| / \sqrt{|A| |B|}`. A target of NaN, or a row without labels, is unknown, and takes no
-    part; -1 is a number like others.
+    The target is one column of numbers, or a matrix of several numbers per row, which should be of one scale. A matrix of 0 and
+    1 marks the labels of each row; its weights are the cosines of label sets, :math:`|A \cap B| / \sqrt{|A| |B|}`. A target of
+    NaN, or a row without labels, is unknown, and takes no part; -1 is a number like others.
 
     Neighbours are counted among the distinct values, so that grades from 1 to 5 are linked to the next grades however many
-    rows have each grade. Where no two targets are equal, they are the k nearest rows. Links among many rows of equal target
-    are kept as factors, so that memory grows with the number of rows, and not with its square.
+    rows have each grade. Links among many rows of equal target are kept as factors, so that memory grows with the number of
+    rows, and not with its square.
 
     Parameters
     ----------
@@ -111,9 +109,7 @@ class Target(OfValues):
     weights : {"auto", "heat", "binary", "cosine"} or callable, default="auto"
         How much a link counts. ``"binary"`` is 1, ``"heat"`` is the formula above, and ``"cosine"`` is the cosine of the
         targets. ``"auto"`` is ``"heat"``, and ``"cosine"`` for label sets. A callable maps an array of distances to weights.
-    t : float, "auto" or "half-median", default="auto"
-        The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance from
-        values to their k nearest, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
+    t : As in :class:`KNN`
     metric : str or callable, default="auto"
         As in :class:`KNN`. The distances are those between targets. ``"auto"`` is ``"euclidean"``, and ``"cosine"`` for label
         sets.
@@ -147,11 +143,10 @@ class Target(OfValues):
         check_choice("symmetry", self.symmetry, ("or", "and", "mean"))
         Y, known, are_sets = target_matrix(data.y, data.n)
         distinct, own = np.unique(Y[known], axis=0, return_inverse=True)
-        m = len(distinct)
-        if m < 2:
+        if (m := len(distinct)) < 2:
+            found = "one target only" if m else "no known target"
             raise ValueError(
-                f"y has {'no known target' if m == 0 else 'one target only'}, so there is nothing to tell apart; Target needs "
-                "two different ones or more"
+                f"y has {found}, so there is nothing to tell apart; Target needs two different ones or more"
             )
         if not callable(self.weights):
             check_choice("weights", self.weights, ("auto", "heat", "binary", "cosine"))
@@ -199,12 +194,11 @@ def target_matrix(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
 
 @dataclass(eq=False, repr=False)
 class Chain(Graph):
-    r"""Links each row to the next ones in time.
+    r"""Links each row to the next ones in time: the graph of slow feature analysis, for coordinates that change little.
 
     .. math:: W_{ij} = 1 \text{ where } 0 < |p_i - p_j| \le \text{n\_steps, and i and j belong to one series},
 
-    with :math:`p_i` the place of row i in the time order of its series. ``Chain()`` is the graph of slow feature analysis: it
-    asks for coordinates that change little from one moment to the next.
+    with :math:`p_i` the place of row i in the time order of its series.
 
     Parameters
     ----------
@@ -235,13 +229,8 @@ class Chain(Graph):
     time: Hashable | None = None
     series: Hashable | None = None
 
-    @property
-    def indexes_rows(self) -> bool:
-        return self.time is None
-
-    @property
-    def reads_features(self) -> bool:
-        return self.time is not None or self.series is not None
+    indexes_rows = property(lambda self: self.time is None)
+    reads_features = property(lambda self: self.time is not None or self.series is not None)
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         n_steps = check_count("n_steps", self.n_steps)
@@ -269,16 +258,14 @@ def distinct_places(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarra
 class Delaunay(OfValues, NeighborGraph):
     r"""Links neighbours in space, the edges of the Delaunay triangulation of the rows, in two or three dimensions.
 
-    Two places are linked where some circle (in space, some sphere) through both has no other place inside. So there is no
-    number of neighbours to choose, however densely the places lie. Where coordinates stand beside the features, write
-    ``LPP(graph=On(["x", "y"], Delaunay(), beside=True))``. Places on a regular grid have many such triangulations: use
-    :class:`Grid` there.
+    Two places are linked where some circle (in space, some sphere) through both has no other place inside, however densely the
+    places lie. Where coordinates stand beside the features, write ``LPP(graph=On(["x", "y"], Delaunay(), beside=True))``. Places
+    on a regular grid have many such triangulations: use :class:`Grid` there.
 
     Parameters
     ----------
     longest : float, default=None
-        The length up to which edges are kept. The triangulation spans holes, and the outline of all places, by long edges. None
-        keeps all.
+        The length up to which edges are kept, since the triangulation spans holes by long edges. None keeps all.
     weights : {"binary", "heat"} or callable, default="binary"
         How much a link counts. ``"binary"`` is 1, and ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d; rows at one
         place have distance 0. A callable maps an array of distances to weights.
@@ -348,15 +335,15 @@ class Grid(OfValues):
     r"""Links neighbours on a grid, rows whose places are one step apart, with weight 1.
 
     It is for pixels, wells and sensors, whose places stand beside the features:
-    ``LPP(graph=On(["row", "column"], Grid(), beside=True))``. Each place has 4 neighbours in the plane and 6 in space, and with
-    ``corners=True`` 8 and 26.
+    ``LPP(graph=On(["row", "column"], Grid(), beside=True))``.
 
     Parameters
     ----------
     step : float, default=1.0
         The distance of neighbouring places along each axis.
     corners : bool, default=False
-        Whether places that differ by a step along several axes are neighbours, too.
+        Whether places that differ by a step along several axes are neighbours, too: 8 in the plane and not 4, 26 in space and
+        not 6.
 
     Examples
     --------
@@ -381,22 +368,10 @@ class Grid(OfValues):
                 f"step={self.step!r} is not that of the places, which lie between the points of its grid; give their distance, "
                 "or use Delaunay"
             )
-        sides = cells.max(axis=0) + 3  # one more cell at both ends, so that a step across the border has a number too
-        if np.prod(sides) >= 2**62:
-            raise ValueError(f"step={self.step!r} makes a grid of more cells than can be numbered; give a larger one")
-        numbers = np.ravel_multi_index(tuple(cells.astype(np.int64).T + 1), tuple(sides.astype(np.int64)))
-        order, m = np.argsort(numbers), len(points)
-        M = sparse.csr_array(sparse.eye_array(m))
-        for way in product((-1, 0, 1), repeat=points.shape[1]):
-            if way > (0,) * len(way) and (self.corners or np.abs(way).sum() == 1):
-                beyond = np.ravel_multi_index(
-                    tuple((cells + 1 + way).astype(np.int64).T), tuple(sides.astype(np.int64))
-                )
-                found = order[np.minimum(np.searchsorted(numbers, beyond, sorter=order), m - 1)]
-                rows = np.flatnonzero(numbers[found] == beyond)
-                one_way = sparse.csr_array((np.ones(rows.size), (rows, found[rows])), shape=(m, m))
-                M = M + one_way + one_way.T
-        return sparse.csr_array(M), values
+        # Points that are one step apart are near each other, in steps, by the largest or by the sum of their differences.
+        pairs = spatial.KDTree(cells).query_pairs(1.5, p=np.inf if self.corners else 1, output_type="ndarray")
+        M = Data(points).symmetric_weights(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
+        return sparse.csr_array(M + sparse.eye_array(len(points))), values
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         M, values = self._values(both)
