@@ -17,7 +17,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import reword_text_error
-from ..data import FLOATS, Data, SparseData, canonical
+from ..data import FLOATS, Data, as_data
 from ..problem import Term
 from .base import Graph, OfOne
 
@@ -98,24 +98,22 @@ class On(OfOne):
         X = check_array(made, accept_sparse="csr", dtype=FLOATS, input_name=f"{self.what!r}")
         if X.shape[0] != data.n:
             raise ValueError(f"{self.what!r} made {X.shape[0]} rows of {data.n}; On needs one per row")
-        return _view(data, X, data.names)
+        view = as_data(X, data.y)
+        view.names = data.names
+        return view
 
     def _chosen(self, data: Data) -> Data:
         chosen, frame = column_places(data, "what", self.what), _frame(data)
-        names = data.names if chosen.size > 1 else one_column(data, "what", chosen)
-        return _view(data, columns_as_given(data, chosen), names, None if frame is None else frame.iloc[:, chosen])
+        view = as_data(columns_as_given(data, chosen), data.y)
+        view.given = None if frame is None else frame.iloc[:, chosen]
+        view.names = data.names if chosen.size > 1 else one_column(data, "what", chosen)
+        return view
 
     def terms(self, data: Data) -> list[Term]:
         return super().terms(data) if self.signed() != [(1.0, self)] else self.graph.terms(self.view(data))
 
     def why_all_rows(self) -> str | None:
         return "On builds its graph on other rows than those of X, and X is read in blocks; pass X as an array, or leave On out"
-
-
-def _view(data: Data, X: Any, names: Any, given: Any = None) -> Data:
-    view = (SparseData if sparse.issparse(X) else Data)(canonical(X), data.y)
-    view.names, view.given = names, given
-    return view
 
 
 def _fitted(transformer: Any, data: Data) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -69,23 +68,16 @@ class Precomputed(Graph):
 
     reads_features = False
 
-    @property
-    def indexes_rows(self) -> bool:
-        return self.ids is None
+    indexes_rows = property(lambda self: self.ids is None)
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         W = self._weights(data.n)
         if self.ids is None:
             return W
-        rows = self._rows(data, W.shape[0])
-        return W[rows][:, rows]
-
-    def _rows(self, data: Data, n: int) -> np.ndarray:
-        """For each row of X, the row of W that has its name."""
         places = {name: place for place, name in enumerate(self.ids)}
-        if not len(places) == len(self.ids) == n:
+        if not len(places) == len(self.ids) == W.shape[0]:
             raise ValueError(
-                f"ids has {len(self.ids)} names, {len(places)} of them different, and W has {n} rows; give each its own"
+                f"ids has {len(self.ids)} names, {len(places)} of them different, and W has {W.shape[0]} rows; give each its own"
             )
         names = list(named_rows(data, "Precomputed(W, ids=...)"))
         unknown = [name for name in names if name not in places]
@@ -94,7 +86,8 @@ class Precomputed(Graph):
                 f"{len(unknown)} of the {data.n} rows of X are not in ids, the first is {unknown[0]!r}; add them to W and ids, "
                 "without links if they have none"
             )
-        return np.array([places[name] for name in names], dtype=np.intp)
+        rows = np.array([places[name] for name in names], dtype=np.intp)
+        return W[rows][:, rows]
 
     def _weights(self, n: int) -> sparse.csr_array:
         """W as it was given. It is for n samples, or for more of them where there are ids."""
@@ -114,9 +107,8 @@ class Precomputed(Graph):
                 "and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
             )
         largest = abs(W - W.T).max() if W.nnz else 0.0
-        if largest > max(1e-10, 100 * float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)) * (
-            W.max() if W.nnz else 1.0
-        ):
+        eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
+        if largest > max(1e-10, 100 * eps) * (W.max() if W.nnz else 1.0):
             raise ValueError(
                 f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)"
             )
@@ -125,8 +117,8 @@ class Precomputed(Graph):
 
 def named_rows(data: Data, what: str) -> Any:
     """The names of the rows of X."""
-    index = getattr(data.given, "index", None) if hasattr(data.given, "iloc") else None
-    index = index if data.names is None else data.names
+    of_frame = getattr(data.given, "index", None) if hasattr(data.given, "iloc") else None
+    index = of_frame if data.names is None else data.names
     if index is None or len(index) != data.n:
         raise ValueError(
             f"{what} knows rows by their names, and X has none: arrays and sparse matrices have no index; pass X as a pandas "
@@ -169,23 +161,16 @@ class Pairs(Graph):
 
     reads_features, counts_pairs = False, True
 
-    @property
-    def indexes_rows(self) -> bool:
-        return not self.by_id
-
-    @property
-    def is_semidefinite(self) -> bool:
-        return self.cannot_link is None or np.size(self.cannot_link) == 0
+    indexes_rows = property(lambda self: not self.by_id)
+    is_semidefinite = property(lambda self: self.cannot_link is None or np.size(self.cannot_link) == 0)
 
     def signed(self) -> Signed:
         """The pairs that must be linked attract, and those that must not repel. Each are a graph with ``must_link`` alone."""
-        must, cannot = (pairs is not None and np.size(pairs) > 0 for pairs in (self.must_link, self.cannot_link))
-        if not (must or cannot):
+        given = [(1.0, self.must_link), (-1.0, self.cannot_link)]
+        found = [(c, Pairs(pairs, by_id=self.by_id)) for c, pairs in given if pairs is not None and np.size(pairs)]
+        if not found:
             raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
-        if not cannot:
-            return [(1.0, self)]
-        apart = [(-1.0, Pairs(self.cannot_link, by_id=self.by_id))]
-        return [(1.0, copy(self).set_params(cannot_link=None)), *apart] if must else apart
+        return [(1.0, self)] if self.is_semidefinite else found
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         pairs, n = np.asarray(self._present(data) if self.by_id else self.must_link), data.n

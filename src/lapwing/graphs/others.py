@@ -30,15 +30,11 @@ class OfWeights(OfOne):
 class Similarity(OfWeights):
     r"""Asks for large products of linked rows, and not for small distances between them: :math:`A = -W`.
 
-    A Laplacian penalises the squared distances of linked rows, :math:`\tfrac12\sum_{ij} W_{ij} \|z_i - z_j\|^2 =
-    \operatorname{tr}(Z^\top (D - W) Z)`, and so asks for small variances as well. This graph asks for large products of
-    linked rows instead,
-
     .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
 
-    With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance (MULTISPATI of
-    spatial statistics). Under :math:`Z^\top D Z = I` it is the problem of the Laplacian, with eigenvalues that are smaller by
-    1.
+    A Laplacian asks for small variances as well, as part of small distances. With orthogonal directions,
+    ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance (MULTISPATI of spatial statistics). Under
+    :math:`Z^\top D Z = I` it is the problem of the Laplacian, with eigenvalues that are smaller by 1.
 
     Parameters
     ----------
@@ -77,9 +73,8 @@ class DensityCorrected(OfWeights):
 
     .. math:: W'_{ij} = \frac{W_{ij}}{(d_i d_j)^\alpha}, \qquad d_i = \sum_j W_{ij},
 
-    The graph has the Laplacian of :math:`W'`, as diffusion maps have [1]_. Where rows lie densely, the plain Laplacian of a
-    graph of neighbours gives them more weight, because there are more of them. With :math:`\alpha = 1` its eigenvectors tend
-    to those of the surface alone, whatever the density.
+    as diffusion maps do [1]_. The plain Laplacian of a graph of neighbours gives more weight to rows that lie densely. With
+    :math:`\alpha = 1` the eigenvectors tend to those of the surface alone, whatever the density.
 
     Parameters
     ----------

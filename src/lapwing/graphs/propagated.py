@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._labels import class_codes
 from .._validation import check_choice, check_count
-from ..data import Data, SparseData
+from ..data import Data, as_data
 from ..problem import Term
 from .base import Graph, total_weights
 from .classes import SameClass
@@ -38,36 +38,34 @@ class Propagated(Graph):
     r"""Links rows of the same class, after the known labels have spread to the rows whose label is unknown.
 
     It is made for few labels among many rows. First ``map`` learns from the labelled rows alone, and every row gets its place
-    in that map beside its own features, both halves scaled to the same mean length. Then the rows are linked to their nearest
-    neighbours by features and place together, and labels spread along these links by Poisson learning [1]_:
+    in that map beside its own features, both halves scaled to the same mean length. Then labels spread along the links of
+    nearest neighbours, by features and place together, by Poisson learning [1]_:
 
     .. math:: (\Delta - W)\, U = B, \qquad B_i = Y_i - \bar Y \text{ for labelled rows, and 0 for all others,}
 
     where row i of Y has a 1 at the class of row i, and :math:`\bar Y` is the mean of Y over the labelled rows of the same
     connected piece of the graph. A row gets the class of its largest score :math:`U_{ic}`, and a labelled row keeps its own.
-    Rows in pieces that no label reaches stay unknown. Last, all rows of one class are linked as by :class:`SameClass`, so that
-    the estimator learns from all of them.
+    Rows in pieces that no label reaches stay unknown. Last, all rows of one class are linked as by :class:`SameClass`.
 
     Parameters
     ----------
     map : estimator or None
-        What learns from the labelled rows first: a transformer that reads y, such as ``KernelLPP("auto", graph="supervised")``.
-        The short form ``graph="propagate"`` of the estimators takes this one. None leaves it out, and then links come from the
-        features alone; so they do where every class has one label.
+        What learns from the labelled rows first: a transformer that reads y. ``graph="propagate"`` of the estimators takes
+        ``KernelLPP("auto", graph="supervised")``. With None, and where every class has one label, links come from the features
+        alone.
     graph : int or Graph, default=10
         The links along which labels spread. An integer k is ``KNN(k)`` with weights :math:`\exp(-4 d_{ij}^2 / d_{ik}^2)`, where
         :math:`d_{ik}` is the distance of row i from its k-th neighbour.
     shares : {"auto", "labels"}, None or mapping, default="auto"
         How large the classes are among all rows, which decides how many rows get the label of each. ``"labels"`` are the
-        shares of the classes among the labelled rows: right where the rows to label were drawn at random, and wrong where the
-        same number was drawn from each class, though classes are unequal. With None the scores alone decide. ``"auto"`` is
-        the mean of these two. A mapping gives the share of each class by its label.
+        shares among the labelled rows: right where these were drawn at random, and wrong where as many were drawn from each
+        class, though classes are unequal. With None the scores alone decide. ``"auto"`` is the mean of these two. A mapping
+        gives the share of each class by its label.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        The label of each row after the labels have spread, -1 where none reached it. A fitted estimator has them as
-        ``graph_.labels_``.
+        The label of each row after the labels have spread, -1 where none reached it, as ``graph_.labels_`` of an estimator.
     scores_ : ndarray of shape (n_samples, n_classes)
         How strongly each row belongs to each class, the classes in sorted order; minus infinity where no label reached it.
 
@@ -158,27 +156,23 @@ class Propagated(Graph):
         X, halves = data.host(data.X), []
         if self.map is not None and np.bincount(codes[known]).max() > 1:
             map_ = clone(self.map).fit(X[known], codes[known])
-            scale = getattr(map_, "scale_", None)
             halves = [np.asarray(map_.transform(X))]
-            X = X if scale is None else X / scale if not sparse.issparse(X) else X @ sparse.diags_array(1 / scale)
-        halves = [half / (np.sqrt(_data(half).deviations() @ _data(half).deviations()) or 1.0) for half in (X, *halves)]
-        return _data(sparse.csr_array(sparse.hstack(halves)) if sparse.issparse(X) else np.hstack(halves))
+            if (scale := getattr(map_, "scale_", None)) is not None:
+                X = X @ sparse.diags_array(1 / scale) if sparse.issparse(X) else X / scale
+        halves = [half / (np.linalg.norm(as_data(half).deviations()) or 1.0) for half in (X, *halves)]
+        return as_data(sparse.hstack(halves) if sparse.issparse(X) else np.hstack(halves))
 
     def _relabelled(self, data: Data) -> Data:
         labels = getattr(self if hasattr(self, "labels_") else self.fitted(data), "labels_", np.empty(0))
         if labels.size != data.n:
             raise ValueError(f"labels have spread to {labels.size} rows, and X has {data.n}; use clone(graph)")
-        return (SparseData if sparse.issparse(data.X) else Data)(data.X, labels)
+        return as_data(data.X, labels)
 
     def terms(self, data: Data) -> list[Term]:
         return SameClass().terms(self._relabelled(data))
 
     def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return SameClass().weights_at(self._relabelled(data), rows, cols)
-
-
-def _data(X: Any) -> Data:
-    return SparseData(sparse.csr_array(X)) if sparse.issparse(X) else Data(X)
 
 
 def poisson_scores(W: sparse.csr_array, codes: np.ndarray, n_classes: int) -> np.ndarray:
