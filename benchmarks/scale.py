@@ -5,6 +5,7 @@
     python benchmarks/scale.py --kinds         Parquet, Zarr and memory maps at 10⁶ rows
     python benchmarks/scale.py --extrapolate   what 10⁹ rows of 768 features would take on 100 workers
     python benchmarks/scale.py --accuracy      only the comparison with the whole graph at 10⁵ rows, and on MNIST (LAPWING_DATA)
+    python benchmarks/scale.py --against ../before/src   time and memory of 10⁶ and 10⁷ rows beside those of another checkout
 
 Rows are written to a scratch folder (2.6 GB at 10⁷), one block at a time, and every fit runs in a process of its own. Memory
 is the largest that was resident, with the interpreter and mapped pages included. Results go to out/scale.json and
@@ -95,9 +96,11 @@ def fit(path: str, what: str, kind: str) -> None:
     print(json.dumps({"seconds": seconds, "bytes": peak}))
 
 
-def measured(path: Path, what: str, kind: str = "npy") -> dict:
+def measured(path: Path, what: str, kind: str = "npy", source: Path | None = None) -> dict:
+    """A fit in a process of its own, which imports lapwing from the folder ``source`` where one is given."""
     command = [sys.executable, __file__, "--fit", str(path), what, kind]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    environment = os.environ | ({} if source is None else {"PYTHONPATH": str(source.resolve())})
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -113,11 +116,32 @@ def curve(folder: Path, most: float) -> list[dict]:
     return found
 
 
-def slopes(found: list[dict]) -> None:
+def against(other: Path, folder: Path, most: float, runs: int = 3) -> list[dict]:
+    """This checkout and another one in turn, the best of a few runs of each: seconds, memory, and how both grow with the rows."""
+    sources, found = {"this": Path(__file__).resolve().parent.parent / "src", "other": other}, []
+    for n in [n for n in SIZES[-2:] if n <= most]:
+        path = written(folder, n)
+        for what in ("queries", "MMC"):
+            each: dict[str, list[dict]] = {side: [] for side in sources}
+            for side in [*sources] * (runs if n < SIZES[-1] else 1):
+                each[side].append(measured(path, what, source=sources[side]))
+            best = {side: min(each[side], key=lambda one: one["seconds"]) for side in sources}
+            found.append({"n": n, "what": what, **best})
+            ratios = [best["this"][key] / best["other"][key] for key in ("seconds", "bytes")]
+            print(f"{n:>10,}  {what:<8}", end="")
+            for side in sources:
+                print(f"  {side} {best[side]['seconds']:8.2f} s {best[side]['bytes'] / 2**20:5.0f} MiB", end="")
+            print(f"  time {ratios[0]:.2f}, memory {ratios[1]:.2f}", flush=True)
+    for side in sources:
+        slopes([{"n": one["n"], "what": one["what"], **one[side]} for one in found], f"{side} checkout, ")
+    return found
+
+
+def slopes(found: list[dict], whose: str = "") -> None:
     for what in ("queries", "MMC"):
         points = [(r["n"], r["seconds"]) for r in found if r["what"] == what]
         for (n, s), (m, t) in pairwise(points):
-            print(f"{what}: slope from {n:,} to {m:,} rows {np.log(t / s) / np.log(m / n):.2f}")
+            print(f"{whose}{what}: slope from {n:,} to {m:,} rows {np.log(t / s) / np.log(m / n):.2f}")
 
 
 def plotted(found: list[dict], path: Path) -> None:
@@ -298,6 +322,7 @@ def main() -> None:
     parser.add_argument("--kinds", action="store_true")
     parser.add_argument("--accuracy", action="store_true")
     parser.add_argument("--extrapolate", action="store_true")
+    parser.add_argument("--against", type=Path, metavar="SRC", help="the src folder of another checkout")
     parser.add_argument("--scratch", type=Path, help="folder for the rows; a temporary one when not given")
     parser.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -316,6 +341,8 @@ def main() -> None:
             results["billion"] = extrapolated()
         elif options.accuracy:
             results["accuracy"] = accuracy()
+        elif options.against:
+            results["against"] = against(options.against, scratch, options.most)
         else:
             results["curve"] = curve(scratch, options.most)
             slopes(results["curve"])

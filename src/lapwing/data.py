@@ -74,19 +74,20 @@ def validated(
     given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
     if not estimator._takes_sparse:
         del options["accept_sparse"]
+    ranged = (fitting or least) and getattr(estimator, "reads_features", True)  # the range shows what is not finite
     try:
-        if fitting:  # names and the number of features are stored when the fit is done
-            X = check_array(X, input_name="X", estimator=estimator, **options)
-        else:
+        if not fitting:
             X = validate_data(estimator, X, reset=False, **options)
+        else:  # names and the number of features are stored when the fit is done
+            X = check_array(X, input_name="X", estimator=estimator, ensure_all_finite=not ranged, **options)
+        entries = X.data if sparse.issparse(X) else X
+        largest = float(max(-entries.min(initial=0), entries.max(initial=0))) if ranged else 0.0
+        if largest and not LEAST_ENTRY[X.dtype.name] < largest < MOST_ENTRY:
+            check_array(X, input_name="X", estimator=estimator, **options)
+            raise ValueError(OUT_OF_RANGE)
     except ValueError as error:
         reword_text_error(error)
         raise
-    if (fitting or least) and getattr(estimator, "reads_features", True):
-        entries = X.data if sparse.issparse(X) else X
-        largest = float(max(-entries.min(initial=0), entries.max(initial=0)))
-        if largest and not LEAST_ENTRY[X.dtype.name] < largest < MOST_ENTRY:
-            raise ValueError(OUT_OF_RANGE)
     kept = None
     if sample_weight is not None:
         X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
@@ -270,7 +271,8 @@ class Data:
             mean, w = self.mean(), self.weights
             shift, squares, filled = self.own(mean), 0.0, 0.0
             for rows in self.slices:
-                part, there = self._part(rows, ALL, shift) ** 2, self._rows[rows] != 0
+                part, there = self._part(rows, ALL, shift), self._rows[rows] != 0
+                part *= part
                 squares = squares + (part.sum(0) if w is None else w[rows] @ part)
                 whole = w is None and bool(there.all())  # as most rows are, which need no sums
                 filled = filled + (len(there) * there[0] if whole else there.sum(0) if w is None else w[rows] @ there)
