@@ -28,6 +28,26 @@ def copies_from(monkeypatch, rows):
     monkeypatch.setattr("lapwing.neighbors.COPIES_ROWS", rows)
 
 
+def small_tiles(monkeypatch, bounds=False):
+    """Few rows are searched by tiles of 64 rows, with bounds by a few columns or without."""
+    tiles_from(monkeypatch, 1)
+    sizes = {"TILE_ROWS": 64, "MANY_TILES": 2, "BOUND_ROWS": 600, "BOUND_COLUMNS": 5, "BOUND_WORTH": 1e9}
+    for name, value in {**sizes, "BOUND_WIDTH": 1 if bounds else 128}.items():
+        monkeypatch.setattr(f"lapwing.search.{name}", value)
+
+
+def tiles_from(monkeypatch, pairs):
+    """From so many pairs of rows on, neighbours are searched by tiles."""
+    monkeypatch.setattr("lapwing.search.LEAST_PAIRS", pairs)
+    monkeypatch.setattr("lapwing.data.TILED_PAIRS", pairs)
+
+
+def thin_from(monkeypatch, side, share):
+    """Rows and columns of so many count as many, and entries as few that are fewer than this share."""
+    monkeypatch.setattr("lapwing.auto.THIN_SIDE", side)
+    monkeypatch.setattr("lapwing.auto.THIN_SHARE", share)
+
+
 def no_forms_of_tensors(monkeypatch):
     """Tensors have no forms, so that only sums over them serve a fit."""
     monkeypatch.setattr("lapwing.device.TorchData.form", None)

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from limits import tiles_from
 from scipy import sparse
 
 from lapwing import NPE
@@ -61,8 +62,7 @@ def test_ties_of_very_many_rows(measured, make, kind, metric):
 
 def test_ties_of_very_many_rows_in_tiles(measured, monkeypatch):
     """Products in single precision say less about who is nearer."""
-    monkeypatch.setattr("lapwing.search.LEAST_PAIRS", 1)
-    monkeypatch.setattr("lapwing.data.TILED_PAIRS", 1)
+    tiles_from(monkeypatch, 1)
     _, cols, _ = as_data(np.eye(N)).nearest(KNN(K).requests()[0])
     assert (np.sort(cols.reshape(N, K))[20:] == np.arange(K)).all()
     assert sum(measured) <= MEASURED * N

@@ -5,7 +5,7 @@ import warnings
 import dask.array as da
 import numpy as np
 import pytest
-from limits import large_from
+from limits import large_from, thin_from
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
@@ -145,8 +145,7 @@ def test_few_directions_of_texts_are_no_dense_problem():
 
 
 def test_all_directions_of_texts_are_a_dense_problem(monkeypatch):
-    monkeypatch.setattr("lapwing.auto.THIN_SIDE", 200)
-    monkeypatch.setattr("lapwing.auto.THIN_SHARE", 0.5)
+    thin_from(monkeypatch, 200, 0.5)
     X, y = texts(240, 220)
     assert lapwing.LPP(4, graph="supervised", ridge=0.5).fit(X, y).solver_ == "lanczos"
     with pytest.warns(UserWarning, match="tell 5 classes apart"):
