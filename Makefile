@@ -8,7 +8,8 @@ WHOLE := .venv/whole
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo docs test test-oldest test-newest fuzz mutate sdist-test dist release lint bench bench-scale defaults reproduce reproduce-quick guide clean
+.PHONY: demo docs test test-oldest test-newest integrations fuzz mutate sdist-test dist release lint bench bench-scale defaults reproduce reproduce-quick guide
+.PHONY: clean
 
 demo: $(READY)
 	$(BIN)/lapwing demo out
@@ -55,6 +56,20 @@ test-newest:
 	.venv-newest/bin/python $(INSTALL) --upgrade --upgrade-strategy eager --editable '.[dev]' --editable ./papers
 	.venv-newest/bin/python -m pip list --disable-pip-version-check | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|dask|zarr) '
 	$(THREADS) LAPWING_GOLDEN=numbers LAPWING_COMPILED=1 .venv-newest/bin/python -m pytest -n 2 --dist worksteal
+
+# The scripts of integrations/, on the real packages: an environment for each folder, whose requirements.txt says what is in it.
+INTEGRATIONS := $(patsubst integrations/%/requirements.txt,.venv-integrations/%,$(wildcard integrations/*/requirements.txt))
+integrations: $(INTEGRATIONS:=/ready)
+	@set -e; for script in integrations/*/[!_]*.py; do \
+		echo "== $$script"; start=$$(date +%s); folder=$$(basename $$(dirname $$script)); \
+		.venv-integrations/$$folder/bin/python $$script; \
+		echo "== $$script: $$(($$(date +%s) - start)) s"; \
+	done
+
+.venv-integrations/%/ready: integrations/%/requirements.txt pyproject.toml
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python $(INSTALL) --requirement $< --editable .
+	touch $@
 
 # The properties of tests/properties with fresh seeds, up to 10,000 examples each, for so many minutes in all (and no more).
 MINUTES ?= 30
@@ -117,4 +132,4 @@ $(WHOLE): $(READY) papers/pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest build dist out *.egg-info src/*.egg-info papers/src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-oldest .venv-newest .venv-integrations build dist out *.egg-info src/*.egg-info papers/src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

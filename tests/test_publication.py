@@ -108,3 +108,13 @@ def test_what_is_no_version_is_not_released(version):
 def test_make_calls_files_that_are_there():
     for path in re.findall(r"(?:tests|benchmarks)/\w+\.py", (ROOT / "Makefile").read_text()):
         assert (ROOT / path).is_file(), path
+
+
+def test_integrations_are_run_and_bring_no_packages_for_graphics_cards():
+    assert "make integrations" in (ROOT / ".ci" / "run").read_text().splitlines()
+    lists = sorted((ROOT / "integrations").glob("*/requirements.txt"))
+    assert lists
+    for path in lists:
+        asked = re.findall(r"^[^\s#]+", path.read_text(), re.M)
+        assert any(not script.name.startswith("_") for script in path.parent.glob("*.py")), path
+        assert "torch==2.13.0" in asked or not {"torch", "sentence-transformers"} & set(asked), path

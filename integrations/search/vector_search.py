@@ -1,6 +1,6 @@
 """Search among classes that training never saw: a short space before a FAISS index, beside PCA and vectors in codes.
 
-    make integrations, or python integrations/vector_search.py where faiss-cpu, sentence-transformers and torch are installed
+    make integrations, or .venv-integrations/search/bin/python integrations/search/vector_search.py after it
 
 Half of the classes are learnt from, and the search is among the others.
 """
@@ -8,7 +8,7 @@ Half of the classes are learnt from, and the search is among the others.
 import faiss
 import numpy as np
 import torch
-from data import embeddings
+from _data import embeddings
 from sentence_transformers import SentenceTransformer
 from sklearn.decomposition import PCA
 
