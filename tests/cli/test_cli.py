@@ -491,7 +491,7 @@ def test_a_messy_table_from_file_to_model(tmp_path, monkeypatch):
     assert "unknown" in said
     assert "comparing 3 methods" in said
     assert "the classes are unequal: always naming the largest is right in" in said
-    assert result.stdout.splitlines()[0].split()[:4] == ["method", "d", "balanced", "%"]
+    assert result.stdout.splitlines()[0].split()[:4] == ["method", "d", "AUC", "%"]
     assert result.stdout.splitlines()[-1].split()[:4] == ["always", "the", "largest", "class"]
     line = next(line for line in said.splitlines() if line.startswith("  lapwing fit"))
     assert "--drop signup" in line
@@ -535,7 +535,7 @@ def test_groups_and_goals(tmp_path, iris):
     )
     assert facts["methods"] == expected.summary()
     assert facts["choice"]["command"].endswith("--drop plant")
-    assert "neither a goal" in unfolded(run("compare", path, *settings, "--scoring", "r2", code=2))
+    assert "neither a goal" in unfolded(run("compare", path, *settings, "--scoring", "roundness", code=2))
     assert "give --group, or --time" in unfolded(run("compare", path, *settings, "--group", "a", "--time", "b", code=2))
 
 

@@ -337,7 +337,8 @@ def check_as_many_components_as_the_rank(name, regime, labels):
     whole = clone(CASES[name].estimator).set_params(n_components=len(values))
     V = whole.fit(*data(regime, labels)).components_
     product = V @ V.T if B is None else V @ Xc.T @ B @ Xc @ V.T
-    np.testing.assert_allclose(product, np.eye(len(values)), atol=1e-8)
+    # Squares of columns that differ by 10^4 lose eight digits, in the product above too.
+    np.testing.assert_allclose(product, np.eye(len(values)), atol=1e-7 if regime == "scaled" else 1e-8)
     np.testing.assert_allclose(whole.eigenvalues_, values, rtol=1e-7, atol=1e-10 * np.abs(values).max())
     default = automatic(CASES[name].estimator, len(values)).fit(*data(regime, labels))
     assert default.components_.shape[0] == default.rank_ == whole.rank_ == len(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
+from importlib import import_module
 from operator import add
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from .._arrays import memory_map
+from .._arrays import is_foreign, memory_map
 from .._extras import Progress
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
@@ -193,7 +194,7 @@ def checked(block: Any, number: int, start: int, shape: tuple, dtype: np.dtype) 
     name = f"block {number} of X (from row {start:,})"
     if sparse.issparse(block):
         raise ValueError(f"{name} is sparse; rows in blocks are dense: pass a sparse array in memory, if there is room")
-    block = np.asarray(block)
+    block = import_module("..device", __package__).host(block) if is_foreign(block) else np.asarray(block)
     if block.shape != shape:
         raise ValueError(f"{name} has shape {block.shape}, but {shape} was announced; mend or drop that block")
     if block.dtype.kind not in "fiub":

@@ -211,12 +211,15 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
 
     ``partly`` says that some rows have none, and ``column`` what the labels are called.
     """
+    from sklearn.base import clone
     from sklearn.utils import get_tags
 
     from ..graphs import KNN, Reconstruction
     from ..reducers import FreeReducer, ProjectingReducer, Reducer
 
-    if not labelled or get_tags(estimator).target_tags.required:
+    # "auto" asks for labels whatever the graph, which is what is looked at here.
+    sized = {"n_components": 2} if isinstance(getattr(estimator, "n_components", None), str) else {}
+    if not labelled or get_tags(clone(estimator).set_params(**sized)).target_tags.required:
         return
     if choice.asked is not None:
         say(f"the {column} are NOT USED: {choice.asked} asks for a graph without them (--graph supervised uses them)")
@@ -229,8 +232,8 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
         say(f"the {column} are NOT USED: {type(estimator).__name__} looks at the features alone{way}")
         return
     estimator.set_params(graph="semi" if partly else "supervised")
-    sized = choice.dimensions is not None or "n_components" in choice.parameters
-    if not partly and not sized and isinstance(estimator, ProjectingReducer):
+    is_chosen = choice.dimensions is not None or "n_components" in choice.parameters
+    if not partly and not is_chosen and isinstance(estimator, ProjectingReducer):
         estimator.set_params(n_components="auto")  # as many as tell classes apart
     kind = "semi-supervised" if partly else "supervised"
     say(f"the {column} are used: {kind} graph {_as_graph(estimator)!r} (--graph none leaves them out)")

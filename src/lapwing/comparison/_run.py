@@ -133,8 +133,8 @@ def compare(
     >>> found = compare(X[:500], y[:500], methods=["PCA", "LPP"], dimensions=[2, 10])
     >>> [(row["method"], row["dimension"]) for row in found.summary()]
     [('LPP', 10), ('PCA', 10)]
-    >>> round(found.best["accuracy"], 2)
-    0.98
+    >>> found.best["accuracy"] > 0.95
+    True
     >>> found.estimator("LPP")
     LPP(n_components=10)
     """

@@ -500,7 +500,8 @@ def sees_reach(weights: Any) -> bool:
     except (TypeError, ValueError):  # a compiled function has no signature
         return False
     places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return weights == "self-tuning" or sum(p.kind in places and p.default is p.empty for p in parameters) == 3
+    required = sum(p.kind in places and p.default is p.empty for p in parameters)
+    return (isinstance(weights, str) and weights == "self-tuning") or required == 3
 
 
 def reach_of(edges: Any, n: int) -> np.ndarray:

@@ -470,7 +470,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
 
     .. math::
         \max_V \operatorname{tr}(V^\top T V)
-        \quad\text{subject to}\quad V^\top \Bigl(P + \rho \frac{\operatorname{tr} P}{p} I\Bigr) V = I          \tag{1}
+        \quad\text{subject to}\quad V^\top (P + \rho \frac{\operatorname{tr} P}{p} I) V = I          \tag{1}
 
     T is the covariance of the samples, and :math:`P = \frac{1}{2m} \sum (x_i - x_j)(x_i - x_j)^\top` is that of the m pairs,
     such as queries with the documents that answered them [1]_. The ridge :math:`\rho` draws P towards the identity, which few
