@@ -7,8 +7,8 @@
 
 Every process makes its rows, fits once to a few of them, and then fits to all of them: again and again for half a second where a
 fit is short, of which the median counts. It prints the median over the processes of the time of all cores together (cpu) and of
-the time on the clock (wall), in seconds, and the ratio of this checkout to the other one. Results are kept in out/against.json after
-every process, so that a run that was stopped goes on where it was; ``--again`` forgets the results of the cases that are named.
+the time on the clock (wall), in seconds, and the ratio of this checkout to the other one. Results are kept in
+out/against.json after every process, so that a run that was stopped goes on where it was; ``--again`` forgets the results of the cases that are named.
 Rows on disk are compared by ``scale.py --against``.
 """
 
@@ -151,7 +151,9 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", metavar="case", help=f"some of {', '.join(CASES)}; the beginning is enough")
     parser.add_argument("--this", type=Path, default=HERE.parent / "src", help="the src folder of this checkout")
     parser.add_argument("--runs", type=int, default=7, help="processes for each side")
-    parser.add_argument("--results", type=Path, default=Path("out/against.json"), help="the file that results are kept in")
+    parser.add_argument(
+        "--results", type=Path, default=Path("out/against.json"), help="the file that results are kept in"
+    )
     parser.add_argument("--again", action="store_true", help="forget the results of these cases")
     options = parser.parse_intermixed_args()
     cases = [case for case in CASES if not options.cases or any(case.startswith(name) for name in options.cases)]
