@@ -8,7 +8,8 @@
 Every process makes its rows, fits once to a few of them, and then fits to all of them: again and again for half a second where a
 fit is short, of which the median counts. It prints the median over the processes of the time of all cores together (cpu) and of
 the time on the clock (wall), in seconds, and the ratio of this checkout to the other one. Results are kept in
-out/against.json after every process, so that a run that was stopped goes on where it was; ``--again`` forgets the results of the cases that are named.
+out/against.json after every process, so that a run that was stopped goes on where it was;
+``--again`` forgets the results of the cases that are named.
 Rows on disk are compared by ``scale.py --against``.
 """
 

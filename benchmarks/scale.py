@@ -117,7 +117,7 @@ def curve(folder: Path, most: float) -> list[dict]:
 
 
 def against(other: Path, folder: Path, most: float, runs: int = 3) -> list[dict]:
-    """Compare this checkout and another one in turn, the best of a few runs of each: seconds, memory, and how both grow with the rows."""
+    """Compare this checkout with another one, the best of a few runs of each: seconds, memory, and how both grow with n."""
     sources, found = {"this": Path(__file__).resolve().parent.parent / "src", "other": other}, []
     for n in [n for n in SIZES[-2:] if n <= most]:
         path = written(folder, n)
