@@ -1,4 +1,4 @@
-"""Four kinds of data as a new user has them, from file to shipped model: each line that is printed is run as it is printed.
+"""Six kinds of data as a new user has them, from file to shipped model: each line that is printed is run as it is printed.
 
 The files are not edited. `compare` prints the commands that fit and project; its report holds a program, which must print the
 number that stands in the table; the model goes to ONNX and gives the same rows there.
@@ -144,6 +144,48 @@ def test_raw_wine():
     assert (predicted == frame.target + 1).mean() == 1.0
     _, (label, _) = exported(frame.data.astype(np.float32))
     assert (label == predicted).all()
+
+
+def test_messages_with_labels():
+    """A column of sentences is offered by name, and goes through its words into the model and into ONNX."""
+    rng = np.random.RandomState(0)
+    words = {
+        "ham": ["home", "tonight", "call", "me", "train", "late", "thanks", "love", "dinner", "a"],
+        "spam": ["win", "a", "free", "prize", "now", "claim", "cash", "reward", "call", "urgent", "offer"],
+    }
+    kinds = rng.choice(["ham", "spam"], 240, p=[0.7, 0.3])
+    texts = [" ".join(rng.choice(words[kind] + words["ham"][:6], 11)).capitalize() + "!" for kind in kinds]
+    rows = [f'{kind},"{text}",{len(text)}' for kind, text in zip(kinds, texts, strict=True)]
+    Path("messages.csv").write_text("\n".join(["label,message,length", *rows]))
+    assert "--text message uses it" in run("fit", "messages.csv", "--label", "label").stderr
+    said, choice, _ = followed(
+        "messages.csv", "--label", "label", "--text", "message", "--cv", 2, "-m", "pca,lda,lpp-classes", "-d", "1,5"
+    )
+    assert "1 column of sentences by their words" in said
+    assert choice["mean"] > 0.97
+    model, table = load("model.lapwing"), read("messages.csv", label="label", mixed=True)
+    typed = model[0].to_frame(table.X)
+    assert typed["message"][0] == texts[0].lower().replace(" a ", " ").rstrip("!")
+    inputs = typed[["length"]].to_numpy(np.float32), typed[["message"]].to_numpy(object)
+    said, (Y,) = exported(*inputs)
+    np.testing.assert_allclose(Y, read("projected.csv", label="label").X, atol=1e-3)
+    assert '"message": "words of two letters or more in lower case, with one blank between them"' in said
+    Path("odd.csv").write_text("a,b\n" + "\n".join(f"x{i} y{i},{i}" for i in range(20)))
+    assert "'a': no word stands in two rows, so it is no text" in run("fit", "odd.csv", "--text", "a", code=1).stderr
+
+
+def test_series_as_rows():
+    """One series in each row, one moment in each column, of different phase: a bump early or late, or none."""
+    rng, t = np.random.RandomState(0), np.linspace(0, 1, 40)
+    y = rng.randint(0, 3, 150)
+    bumps = np.array([0.25, 0.75, 2.0])[y] + 0.04 * rng.randn(150)
+    X = np.exp(-100 * (t - bumps[:, None]) ** 2) + 0.3 * rng.randn(150, 40)
+    kinds = np.array(["early", "late", "none"])[y]
+    write("series.csv", [Table(X, kinds, feature_names=[f"t{j}" for j in range(40)])], label="kind")
+    said, choice, _ = followed("series.csv", "--label", "kind", "--cv", 3, "-m", "pca,lda,lpp-classes", "-d", "1,2")
+    assert "150 rows, 40 features, 3 classes" in said
+    assert choice["mean"] > 0.9
+    assert exported(X.astype(np.float32))[1][0] == pytest.approx(read("projected.csv", label="kind").X, abs=1e-3)
 
 
 @pytest.mark.parametrize(

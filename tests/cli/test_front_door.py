@@ -54,7 +54,10 @@ def test_customers(comma):
         f"3 text columns one-hot encoded, 2 dates as numbers{dates}, 543 missing values imputed, columns standardised\n"
         in said
     )
-    assert "left out: 'customer_id' (names the rows), 'comment' (free text, 3,000 different values)\n" in said
+    assert (
+        "left out: 'customer_id' (names the rows), 'comment' (free text, 3,000 different values; --text comment uses it)\n"
+        in said
+    )
     assert "937 labels of 3,000 unknown\n" in said
     assert "the labels of 'churned' are used: semi-supervised graph KNN(5) + SameClass() (--graph none leaves" in said
     assert "3,000 rows, 17 features -> 2" in said

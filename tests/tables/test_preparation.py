@@ -230,6 +230,57 @@ def test_numbers_far_away_that_are_no_marks_are_left_alone():
         Preparation().fit({"a": [1, 2, 3, 9999], "b": [998, 999, 999, 1000], "c": [-99, -50, -99, 0]})
 
 
+def test_outliers_are_told_with_their_count():
+    rng = np.random.RandomState(0)
+    age, limit = rng.randint(18, 85, 300).astype(float), rng.gamma(2, 1500, 300)
+    for column, places, values in (
+        (age, [7], "999"),
+        (limit, [9], "1000000000"),
+        (-limit, [4, 5], "-2000000, -3000000"),
+    ):
+        column[places] = [float(value) for value in values.split(", ")]
+        rows = "1 row" if len(places) == 1 else "2 rows"
+        with pytest.warns(UserWarning, match=rf"'a': {values} stands? in {rows}, far from all other values") as caught:
+            Preparation().fit({"a": column, "n": range(300)})
+        assert f"missing=[{values}] (--missing {values.replace(', ', ' --missing ')})" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("heavy", ["lognormal", "pareto", "few values", "one yes"])
+def test_long_tails_are_no_outliers(heavy):
+    rng = np.random.RandomState(0)
+    columns = {
+        "lognormal": rng.lognormal(0, 2, 2000),
+        "pareto": rng.pareto(1.5, 2000),
+        "few values": np.r_[rng.randint(0, 4, 1999), 80],
+        "one yes": np.r_[np.zeros(1999), 1],
+    }
+    with warnings.catch_warnings(action="error"):
+        Preparation().fit({"a": columns[heavy]})
+
+
+def test_categories_in_upper_and_lower_case_are_one():
+    plans = ["Basic", "basic ", "BASIC", "Basic", "Plus", "plus", "plus", None] * 5
+    table = {"plan": plans, "n": range(40)}
+    with pytest.warns(UserWarning, match="'BASIC', 'Basic', 'basic' are taken for one category; --match-case keeps"):
+        preparation = Preparation().fit(table)
+    assert preparation.columns_["plan"]["known"] == ["Basic", "plus"]
+    with pytest.warns(UnseenCategories, match="'plan' in 1 row: 'pro'"):
+        X = preparation.transform({"plan": ["bASIC", "PLUS ", "pro", ""], "n": [1, 2, 3, 4]})
+    assert X[:, 0].tolist() == ["Basic", "plus", "pro", ""]
+    with warnings.catch_warnings(action="error"):
+        apart = Preparation(match_case=True).fit(table)
+    assert apart.columns_["plan"]["known"] == ["BASIC", "Basic", "Plus", "basic", "plus"]
+
+
+def test_a_column_of_many_words_among_numbers_is_text():
+    """Tickets of the Titanic are such a column. A few words in a column of numbers are mistakes."""
+    tickets = [str(i) if i % 4 else f"PC {i}" for i in range(200)]
+    preparation = Preparation().fit({"ticket": tickets, "n": range(200)})
+    assert preparation.left_out_ == {"ticket": "names the rows"}
+    with pytest.raises(ValueError, match="'ticket': 190 of 200 values are numbers, but not"):
+        Preparation().fit({"ticket": [str(i) if i % 20 else f"PC {i}" for i in range(200)], "n": range(200)})
+
+
 def test_text_with_numbers_in_it_is_told():
     with pytest.warns(UserWarning, match=r"column 'house': 2 of 8 values are numbers; it is read as text"):
         Preparation().fit({"house": ["12", "12a", "12b", "12a"] * 2, "n": range(8)})
@@ -299,7 +350,7 @@ def test_columns_by_name_or_by_place():
         preparation.transform(frame[["a"]])
     with pytest.raises(ValueError, match="X has 3 columns, but Preparation was fitted with 2"):
         preparation.transform(frame.to_numpy())
-    assert clone(preparation).get_params() == {"categories": (), "missing": ()}
+    assert clone(preparation).get_params() == {"categories": (), "text": (), "match_case": False, "missing": ()}
 
 
 def test_arrays_keep_their_places():

@@ -279,8 +279,8 @@ def test_columns_that_cannot_help_are_left_out(text):
     assert prepared.table.ids[3] == "3"
     assert prepared.lines == [
         "left out: 'Unnamed: 0' (names the rows), 'customerId' (names the rows), 'code' (names the rows), "
-        "'essay' (free text, 130 different values), 'town' (text, 60 different values), 'word' (the same everywhere), "
-        "'empty' (empty)"
+        "'essay' (free text, 130 different values; --text essay uses it), 'town' (text, 60 different values), "
+        "'word' (the same everywhere), 'empty' (empty)"
     ]
     more = prepare(read(text("\n".join([names, *rows])), mixed=True), categories=["town"])
     assert more.table.X.shape[1] == 63

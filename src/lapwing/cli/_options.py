@@ -44,7 +44,7 @@ class Reading:
     ``read`` are the options of :func:`lapwing.tables.read`, ``prepare`` those of :func:`lapwing.tables.prepare`.
     """
 
-    PREPARING = ("impute", "standardize", "categories", "missing")
+    PREPARING = ("impute", "standardize", "categories", "text", "match_case", "missing")
 
     def __init__(
         self,
@@ -83,6 +83,11 @@ class Reading:
                 help="Columns to encode as text though they hold numbers or many values. May be repeated.",
             ),
         ] = None,
+        text: Annotated[
+            list[str] | None,
+            Advanced("--text", metavar="COLS", help="Columns of sentences, to be described by their words: a,b."),
+        ] = None,
+        match_case: Annotated[bool, Advanced("--match-case", help="Keep Basic and BASIC apart.")] = False,
         missing: Annotated[
             list[str] | None,
             Advanced("--missing", metavar="MARK", help="Marks a missing value, as -999 does. May be repeated."),
@@ -101,7 +106,8 @@ class Reading:
         self.read: dict[str, Any] = {"label": label, "labels": not no_label, "id": id, "drop": self.drop}
         self.read |= {"header": header, "resize": width_and_height(resize), "grey": grey, "zero_based": zero_based}
         self.prepare: dict[str, Any] = {"impute": impute, "standardize": standardize}
-        self.prepare |= {"categories": listed(categories), "missing": listed(missing)}
+        self.prepare |= {"categories": listed(categories), "text": listed(text), "match_case": match_case}
+        self.prepare |= {"missing": listed(missing)}
 
     def words(self, preparing: bool = True) -> list[str]:
         """The arguments that were given, for another command; without ``preparing`` those that say how to read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,6 +21,12 @@ MOST_CATEGORIES = 50  # text with more different values is left out, unless it i
 LONG_TEXT = 40  # text that is longer than this on average is prose and not a name
 SHOWN_CELLS, SHOWN_COLUMNS = 3, 12  # so many are named in a message
 SENTINELS = (-99999, -9999, -999, -99, 999, 9999, 99999)  # numbers that often mark missing values
+FAR = 10  # times the range of all other values: a single value that is farther from them is named
+OUTLIERS = 0.01  # of the values of a column are outliers at most
+MISTAKES, DIFFERENT = (
+    10,
+    0.05,
+)  # more different words, and a larger share, are no mistakes in a column of numbers: it is text
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
 ROW_NAMES = re.compile(  # Names of columns that name rows, such as id, customer_id, invoice-no and customerId.
     r"(?i:id|idx|index|row|row_?id|uid|uuid|guid)|.*[_\W](?i:id|idx|index|key|no|nr|number|uid|uuid|guid)|.*[a-z](Id|ID|Key|No|Nr)"
@@ -65,26 +72,30 @@ class Preparation(TransformerMixin, BaseEstimator):
     - **Dates** become days since 1970, with the time of the day as a fraction. Text is read in the usual formats
       (``2024-03-01``, ``2024-03-01T12:30``, ``01.03.2024``, ``03/01/2024``, ``1 Mar 2024``), one format per column. Where two
       formats fit, the month stands first.
-    - **Categories** are text of at most 50 different values, without the blanks around it.
+    - **Categories** are text of at most 50 different values, without the blanks around it; Basic and BASIC are one.
     - Columns that cannot help are left out: those that name rows, prose, text that is the same everywhere, empty columns.
 
-    Gaps are blank cells and marks such as ``NA``, ``n/a``, ``null`` and ``?``; they become NaN, and ``""`` in categories. A
-    column that is mostly numbers, with words among them, is refused, and so is one whose dates are written in two ways.
+    Gaps are blank cells and marks such as ``NA``, ``n/a``, ``null`` and ``?``; they become NaN, and ``""`` in text. A column that
+    is mostly numbers, with a few words among them, is refused, and so is one whose dates are written in two ways.
     scikit-learn's ``SimpleImputer``, ``OneHotEncoder`` and scalers come after it; :func:`prepare` puts all of them together.
 
     Parameters
     ----------
     categories : sequence of str, default=()
         Columns whose values are names, though they may be numbers, or more than 50.
+    text : sequence of str, default=()
+        Columns of sentences: their words are kept, in lower case and with one blank between them.
+    match_case : bool, default=False
+        Whether categories that differ only in upper and lower case are different.
     missing : sequence of (str or number), default=()
         Marks of missing values in this table, such as ``-999``, beside the usual ones.
 
     Attributes
     ----------
     columns_ : dict of str to dict
-        For each column that is used its ``kind``, which is ``"number"``, ``"date"`` or ``"category"``; how it is ``written``: a
-        decimal sign, ``"yes/no"``, a format of dates, or None where cells were no text; the ``unit`` of numbers; and the
-        ``known`` categories.
+        For each column that is used its ``kind``, which is ``"number"``, ``"date"``, ``"category"`` or ``"text"``; how it is
+        ``written``: a decimal sign, ``"yes/no"``, a format of dates, or None where cells were no text; the ``unit`` of numbers;
+        and the ``known`` categories.
     left_out_ : dict of str to str
         For each column that is not used the reason.
     n_gaps_ : int
@@ -99,8 +110,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     UnseenCategories
         Once per ``transform``, with the number of rows that have categories which ``fit`` never saw.
     UserWarning
-        In ``fit``, for what only the author of a table can know: numbers that look like marks of missing values, and text with
-        numbers in it.
+        In ``fit``, for what only the author of a table can know: numbers that look like marks of missing values or are far from
+        all others, text with numbers in it, and categories that are written in upper and lower case.
 
     Examples
     --------
@@ -115,8 +126,17 @@ class Preparation(TransformerMixin, BaseEstimator):
     {'kind': 'number', 'written': '.', 'unit': '€'}
     """
 
-    def __init__(self, *, categories: Sequence[str] = (), missing: Sequence[str | float] = ()):
+    def __init__(
+        self,
+        *,
+        categories: Sequence[str] = (),
+        text: Sequence[str] = (),
+        match_case: bool = False,
+        missing: Sequence[str | float] = (),
+    ):
         self.categories = categories
+        self.text = text
+        self.match_case = match_case
         self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> Preparation:
@@ -127,14 +147,17 @@ class Preparation(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Decide what each column holds, and give the columns that are used, as :meth:`transform` does."""
         given, named = _columns(X)
-        cells = self._cells(given, self.categories)
+        asked = {*self.categories, *self.text}
+        cells = self._cells(given, asked)
         columns, values = self._recognised(cells)
         why = {name: _why_useless(name, column, values[name], named) for name, column in columns.items()}
-        self.left_out_ = {name: reason for name, reason in why.items() if reason and name not in self.categories}
+        self.left_out_ = {name: reason for name, reason in why.items() if reason and name not in asked}
         self.columns_ = {name: column for name, column in columns.items() if name not in self.left_out_}
         if not self.columns_:
             left_out = reasons(self.left_out_)
-            raise ValueError(f"no column is left to project: {left_out}; --categories takes a column all the same")
+            raise ValueError(
+                f"no column is left to project: {left_out}; --categories or --text takes a column all the same"
+            )
         used = {name: values[name] for name in self.columns_}
         self.n_gaps_ = sum(int(_gaps(own).sum()) for own in used.values())
         self.n_features_in_ = len(self.columns_) if named else len(given)
@@ -142,7 +165,13 @@ class Preparation(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # of an earlier fit
-        self._tell({name: _doubt(column, used[name], cells[name]) for name, column in self.columns_.items()})
+        self._tell(
+            {
+                name: _doubt(column, used[name], cells[name])
+                for name, column in self.columns_.items()
+                if name not in asked
+            }
+        )
         return stacked(used)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -200,34 +229,54 @@ class Preparation(TransformerMixin, BaseEstimator):
         decimal = _decimal_of(cells)
         for name, own in cells.items():
             try:
-                columns[name] = _category(own) if name in self.categories else _kind(own, decimal)
-                values[name] = typed_values(own, columns[name])
+                columns[name] = self._column(name, own, decimal)
+                values[name] = self._typed(own, columns[name])
             except ValueError as error:
                 bad[name] = str(error)
         if bad:
             raise ValueError(_unreadable(bad))
         return columns, values
 
+    def _column(self, name: str, cells: np.ndarray, decimal: str) -> dict[str, Any]:
+        """What a column holds. A category that is written in upper and lower case is known as it is written most often."""
+        if name in self.text:
+            if max(Counter(word for cell in cells for word in {*_words(cell).split()}).values(), default=0) < 2:
+                raise ValueError("no word stands in two rows, so it is no text")
+            return {"kind": "text", "written": None}
+        column = _category(cells) if name in self.categories else _kind(cells, decimal)
+        if column["kind"] == "category" and not self.match_case:
+            counts = _counts(cells)
+            often = sorted(column["known"], key=lambda name: (counts[name], name))
+            column["known"] = sorted({name.casefold(): name for name in often}.values())
+        return column
+
+    def _typed(self, cells: np.ndarray, column: dict[str, Any], decimal: str = ".") -> np.ndarray:
+        values = typed_values(cells, column, decimal)
+        if column["kind"] != "category" or self.match_case:
+            return values
+        known = {name.casefold(): name for name in column["known"]}
+        names = {value: known.get(value.casefold(), value) for value in set(values.tolist())}
+        return np.array([names[value] for value in values.tolist()], dtype=object)
+
     def _tell(self, doubts: Mapping[str, str]) -> None:
         """Warn of what only the author of the table can know."""
-        said = [f"column {name!r}: {doubt}" for name, doubt in doubts.items() if doubt and name not in self.categories]
-        if said:
+        if said := [f"column {name!r}: {doubt}" for name, doubt in doubts.items() if doubt]:
             what = f"the table does not say what these are: {'; '.join(said)}"
             warnings.warn(what, UserWarning, stacklevel=caller_stacklevel())
 
     def _values(self, X: Any) -> dict[str, np.ndarray]:
         check_is_fitted(self)
         given = self._found(*_columns(X))
-        text = [name for name, column in self.columns_.items() if column["kind"] == "category"]
-        cells = self._cells({name: given[name] for name in self.columns_}, text)
+        words = [name for name, column in self.columns_.items() if column["kind"] in ("category", "text")]
+        cells = self._cells({name: given[name] for name in self.columns_}, words)
         decimal, values, unseen = _decimal_of(cells), {}, {}
         for name, column in self.columns_.items():
             try:
-                values[name] = typed_values(cells[name], column, decimal)
+                values[name] = self._typed(cells[name], column, decimal)
             except ValueError as error:
                 raise ValueError(f"column {name!r}: {error}") from error
-        for name in text:
-            if new := set(values[name].tolist()) - {*self.columns_[name]["known"], ""}:
+        for name in words:
+            if new := set(values[name].tolist()) - {*self.columns_[name].get("known", values[name]), ""}:
                 unseen[name] = Counter(cell for cell in values[name].tolist() if cell in new)
         if unseen:
             warnings.warn(UnseenCategories(unseen), stacklevel=caller_stacklevel())
@@ -317,7 +366,7 @@ def _kind(cells: np.ndarray, decimal: str) -> dict[str, Any]:
     odd = Counter({cell: count for cell, count in counts.items() if not is_like_a_number(cell)})
     if not odd:
         raise ValueError(f"numbers are written in more than one way, or in more than one unit, such as {_some(counts)}")
-    if 2 * odd.total() < counts.total():
+    if 2 * odd.total() < counts.total() and len(odd) <= max(MISTAKES, DIFFERENT * counts.total()):
         like = f"{counts.total() - odd.total():,} of {counts.total():,} values are numbers"
         raise ValueError(f"{like}, but not {_some(odd)} (the first {_first(cells, odd)[1]})")
     return {"kind": "category", "written": None, "known": sorted(counts)}
@@ -361,6 +410,8 @@ def typed_values(cells: np.ndarray, column: dict[str, Any], decimal: str = ".") 
             raise ValueError(f"it holds numbers, and dates {GIVEN}")
         return days(cells) if cells.dtype.kind == "M" else _finite(cells)
     counts = _counts(cells)
+    if kind == "text":
+        return np.array([_words(cell) for cell in cells.tolist()], dtype=object)
     if kind == "category":
         names = {cell: as_named(cell) if written == "numbers" else cell for cell in counts}
         return np.array([names.get(cell, "") for cell in cells.tolist()], dtype=object)
@@ -371,6 +422,11 @@ def typed_values(cells: np.ndarray, column: dict[str, Any], decimal: str = ".") 
             raise ValueError(f"{' '.join(_first(cells, odd))} is no date of the format {form} that was fitted")
         return days(np.array([dates.get(cell) for cell in cells.tolist()], dtype="datetime64[us]"))
     return _numbers(cells, counts, column, decimal)
+
+
+def _words(cell: str | None) -> str:
+    """The words of a text as scikit-learn finds them, so that any program can do so."""
+    return " ".join(re.findall(r"\w\w+", (cell or "").lower()))
 
 
 def _numbers(cells: np.ndarray, counts: Counter[str], column: dict[str, Any], decimal: str) -> np.ndarray:
@@ -425,6 +481,8 @@ def _first(cells: np.ndarray, odd: Collection[str]) -> tuple[str, str]:
 
 
 def _in_words(column: dict[str, Any]) -> str:
+    if column["kind"] == "text":
+        return "words of two letters or more in lower case, with one blank between them"
     if column["kind"] == "category":
         return "text, '' where missing"
     number = f"number in {column['unit']}" if column.get("unit") else "number"
@@ -450,7 +508,8 @@ def _why_useless(name: str, column: dict[str, Any], values: np.ndarray, named: b
         if different > min(MOST_CATEGORIES, max(2, len(present) / 2)):
             prose = sum(map(len, present)) > LONG_TEXT * len(present)
             unique = different == len(present) and not prose
-            return NAMES_ROWS if unique else f"{'free text' if prose else 'text'}, {different:,} different values"
+            found = f"{'free ' * prose}text, {different:,} different values"
+            return NAMES_ROWS if unique else found + f"; --text {shlex.quote(name)} uses it" * prose
         return "the same everywhere" if different + (not is_full) < 2 else None
     if not named:
         return None  # so that the columns of arrays keep their places
@@ -463,20 +522,33 @@ def _why_useless(name: str, column: dict[str, Any], values: np.ndarray, named: b
 
 def _doubt(column: dict[str, Any], values: np.ndarray, cells: np.ndarray) -> str:
     """What only the author of the table can know of a column; blank where nothing is in doubt."""
-    if column["kind"] == "number" and (mark := _sentinel(values[~np.isnan(values)])) is not None:
-        rows = _rows(int((values == mark).sum()))
-        return f"{mark} stands in {rows}, far from all other values; missing=[{mark}] (--missing {mark}) makes gaps of them"
+    if column["kind"] == "number" and (odd := _far_away(values[~np.isnan(values)])):
+        stands, switches = "stands" if len(odd) == 1 else "stand", " ".join(f"--missing {value}" for value in odd)
+        where = f"{', '.join(odd)} {stands} in {_rows(odd.total())}, far from all other values"
+        return f"{where}; missing=[{', '.join(odd)}] ({switches}) makes gaps of them"
     counts = _counts(cells) if column["kind"] == "category" else Counter()
     if like := sum(count for cell, count in counts.items() if is_like_a_number(cell)):
         return f"{like:,} of {counts.total():,} values are numbers; it is read as text"
+    if other := counts.keys() - column.get("known", ()):
+        same = [cell for cell in sorted(counts) if cell.casefold() == min(other).casefold()]
+        return f"{', '.join(map(repr, same))} are taken for one category; --match-case keeps them apart"
     return ""
 
 
-def _sentinel(present: np.ndarray) -> int | None:
-    """A usual mark of missing values that stands in several rows, farther from all others than these are from each other."""
+def _far_away(present: np.ndarray) -> Counter[str]:
+    """Usual marks of missing values that are far from all other values, and how often they stand there; else few outliers."""
     for mark in SENTINELS:
         others = present[present != mark]
-        is_repeated = len(present) - len(others) >= 2
-        if is_repeated and others.size and np.abs(others - mark).min() > max(np.ptp(others), 1.0):
-            return mark
-    return None
+        repeated = len(present) - len(others)
+        times = 1 if repeated > 1 else FAR
+        if repeated and others.size >= times and np.abs(others - mark).min() > times * max(np.ptp(others), 1.0):
+            return Counter({str(mark): repeated})
+    for sign in (1, -1):
+        ordered = np.sort(sign * present)
+        start = len(ordered) - max(1, int(OUTLIERS * len(ordered)))
+        if start > 0:
+            jumps = np.diff(ordered[start - 1 :]) > FAR * (ordered[start - 1 : -1] - ordered[0])
+            first = start + int(jumps.argmax())
+            if jumps.any() and len(np.unique(ordered[:first])) > FAR:  # not the rare value of a column of few
+                return Counter(repr(sign * float(value)).removesuffix(".0") for value in ordered[first:])
+    return Counter()

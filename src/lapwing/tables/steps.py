@@ -12,6 +12,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -23,6 +25,7 @@ from .table import Table
 
 UNITS = 10.0  # columns are standardised where the largest deviation is more than this many times the median one
 FILL = "missing"  # the category of text that is missing
+TEXT_COMPONENTS = 100  # of a column of sentences; fewer where it has few words
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +114,13 @@ def prepare(
     *,
     impute: bool | None = None,
     standardize: str = "auto",
-    categories: Sequence[str] = (),
-    missing: Sequence[str | float] = (),
+    **reading: Any,
 ) -> Prepared:
     r"""Make the columns of a table numbers without gaps, by transformers that a model can keep.
 
-    :class:`Preparation` says what each column holds. Categories are one-hot encoded, missing numbers and dates become the median
-    of their column, missing text a category of its own. What is learnt is learnt from all rows, without their labels;
+    :class:`Preparation` says what each column holds. Categories are one-hot encoded, sentences become the coordinates of a
+    truncated SVD of their words (TF-IDF), missing numbers and dates the median of their column, missing text a category of its
+    own. What is learnt is learnt from all rows, without their labels;
     :attr:`Prepared.transformer` learns it from some of them, as :func:`lapwing.comparison.compare` does in each fold.
 
     Parameters
@@ -130,8 +133,8 @@ def prepare(
     standardize : {"auto", "yes", "no"}, default="auto"
         Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns,
         where the largest deviation is more than 10 times the median one, and wherever there are categories or dates.
-    categories, missing : sequence, default=()
-        As :class:`Preparation` has them.
+    **reading
+        Parameters of :class:`Preparation`: ``categories``, ``text``, ``match_case``, ``missing``.
 
     Returns
     -------
@@ -155,7 +158,7 @@ def prepare(
         return _scaled(table, standardize)
     names, named = table.feature_names or [], table.feature_names is not None
     rows = dict(zip(names, table.X.T, strict=True)) if named and isinstance(table.X, np.ndarray) else table.X
-    preparation = Preparation(categories=categories, missing=missing)
+    preparation = Preparation(**reading)
     X = preparation.fit_transform(rows)
     if impute is False and preparation.n_gaps_:
         gaps = [name for name, own in zip(preparation.columns_, X.T, strict=True) if ((own != own) | (own == "")).any()]
@@ -191,7 +194,7 @@ def _steps(
     preparation: Preparation, X: np.ndarray, impute: bool | None, standardize: str, named: bool
 ) -> tuple[list[tuple[str, Any]], bool]:
     """The steps after the preparation, and whether they scale."""
-    kinds = [column["kind"] for column in preparation.columns_.values()]
+    names, kinds = [*preparation.columns_], [column["kind"] for column in preparation.columns_.values()]
     mixed = set(kinds) != {"number"}
     filled = impute is not False and (mixed or bool(impute) or preparation.n_gaps_ > 0)
     scaled = standardize == "yes" or (standardize == "auto" and (mixed or (named and units_differ(X))))
@@ -202,12 +205,24 @@ def _steps(
     words = [("impute", SimpleImputer(strategy="constant", missing_values="", fill_value=FILL))] if filled else []
     words += [("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
     places = [j for kind in ("number", "date") for j, own in enumerate(kinds) if own == kind]
+    text = [j for j, kind in enumerate(kinds) if kind == "text"]
     parts = [
         ("number", Pipeline(numbers) if numbers else "passthrough", places),
         ("category", Pipeline(words), [j for j, kind in enumerate(kinds) if kind == "category"]),
+        ("text", ColumnTransformer([(names[j], _sentences(X[:, j]), i) for i, j in enumerate(text)]), text),
     ]
     parts = [part for part in parts if part[2]]
     return [("encode", ColumnTransformer(parts, sparse_threshold=0, verbose_feature_names_out=False))], scaled
+
+
+def _sentences(texts: np.ndarray) -> Pipeline:
+    """What makes few numbers of a column of sentences."""
+    words = TfidfVectorizer(lowercase=False, token_pattern=r"\S+", min_df=2)  # the preparation has found the words
+    n_words = len(words.fit(texts).vocabulary_)
+    # A fold has fewer words than all rows.
+    return Pipeline(
+        [("words", words), ("svd", TruncatedSVD(min(TEXT_COMPONENTS, max(1, n_words // 2)), random_state=0))]
+    )
 
 
 def units_differ(X: np.ndarray) -> bool:
@@ -221,12 +236,13 @@ def units_differ(X: np.ndarray) -> bool:
 def _said(preparation: Preparation, scaled: bool) -> str:
     """What the steps do, in words."""
     kinds, gaps = [column["kind"] for column in preparation.columns_.values()], preparation.n_gaps_
-    text, dates = kinds.count("category"), kinds.count("date")
+    text, dates, sentences = (kinds.count(kind) for kind in ("category", "date", "text"))
     done = [
         f"{text} text column{'s' * (text != 1)} one-hot encoded" if text else "",
+        f"{sentences} column{'s' * (sentences != 1)} of sentences by their words" if sentences else "",
         (f"{dates} dates as numbers" if dates > 1 else "1 date as a number") + _formats(preparation) if dates else "",
         f"{gaps:,} missing value{'s' * (gaps != 1)} imputed" if gaps else "",
-        "columns standardised" if scaled and text < len(kinds) else "",
+        "columns standardised" if scaled and text + sentences < len(kinds) else "",
     ]
     return ", ".join(filter(None, done))
 
@@ -277,6 +293,8 @@ def text_columns(model: Any) -> dict[int, list[str]]:
     if isinstance(step, ColumnTransformer):
         parts = [(part, column_numbers(step, columns)) for _, part, columns in step.transformers_]
         return {chosen[j]: known for part, chosen in parts for j, known in text_columns(part).items()}
+    if isinstance(step, TfidfVectorizer):
+        return {0: []}
     if isinstance(step, OneHotEncoder):
         known = [[value for value in values if isinstance(value, str)] for values in step.categories_]
         return {j: values for j, values in enumerate(known) if values}
