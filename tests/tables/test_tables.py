@@ -141,6 +141,27 @@ def test_standard_input(monkeypatch):
     np.testing.assert_array_equal(read("-").X, np.tile([1, 2], (HEAD, 1)))
 
 
+def test_standard_input_is_taken_as_it_comes(monkeypatch, tmp_path):
+    """What has come is kept before more is waited for: a Ctrl-C between two pieces that one call reads would not be seen."""
+    pieces, waits = [b"a,b\n", b"1,2\n", b"3,4\n"], []
+
+    class Slow(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, place):
+            waits.append(kept.tell())
+            piece = pieces.pop(0) if pieces else b""
+            place[: len(piece)] = piece
+            return len(piece)
+
+    with open(tmp_path / "kept", "w+b", buffering=0) as kept:
+        monkeypatch.setattr("lapwing.tables.columns.TemporaryFile", lambda: kept)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Slow())))
+        assert read("-").X.tolist() == [[1, 2], [3, 4]]
+    assert waits == [0, 4, 8, 12]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_blocks_end_outside_quotes(text, monkeypatch, seed):
     monkeypatch.setattr("lapwing.tables.columns.BLOCK", 64)

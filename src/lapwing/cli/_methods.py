@@ -20,7 +20,7 @@ SYMBOLS = {
     **{r"\sum": "Σ", r"\dots": "…", r"\le": "≤", r"\ne": "≠", r"\cdot": "·", r"\|": "‖"},
     **{r"\exp": "exp", r"\max": "max", r"\min": "min"},
     **{r"\qquad": "  ", r"\quad": "  ", r"\ ": " ", r"\,": " "},
-    **dict.fromkeys([r"\left", r"\right", r"\Big", r"\textstyle"], ""),
+    **dict.fromkeys([r"\left", r"\right", r"\Big", r"\Bigl", r"\Bigr", r"\textstyle"], ""),
 }
 RAISED = str.maketrans("0123456789+-dijnpst", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵈⁱʲⁿᵖˢᵗ")
 LOWERED = str.maketrans("0123456789+-aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv as plain_csv
 import io
 import os
-import shutil
 import sys
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
@@ -88,7 +87,10 @@ def _source(path: str) -> Iterator[Any]:
             yield file
         return
     with TemporaryFile() as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        # Piece by piece as they come: one call for all would not see a Ctrl-C that comes between two of its pieces.
+        stream: Any = sys.stdin.buffer
+        while piece := stream.read1(2**16):
+            file.write(piece)
         file.flush()
         yield file
 
