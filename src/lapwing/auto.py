@@ -45,14 +45,8 @@ CHOICES = {
     "preset": ("measured", "paper"),
 }
 # What "auto" stands for with preset="paper": the equation as it is printed. The rules of a method say what differs in its own.
-PAPER: dict[str, Any] = {
-    "pca": None,
-    "standardize": False,
-    "normalize": None,
-    "ridge": 0.0,
-    "scaling": "constraint",
-    "gamma": "scale",
-}
+PAPER: dict[str, Any] = {"pca": None, "standardize": False, "normalize": None, "ridge": 0.0}
+PAPER |= {"scaling": "constraint", "gamma": "scale"}
 
 
 class UnitsWarning(UserWarning):
@@ -144,9 +138,7 @@ class Settings(NamedTuple):
     ridge: float | None
     equal_say: bool
     is_too_large: bool = False  # whether ``pca=None`` asks for a whole rank that cannot be found
-    by_products: bool = (
-        False  # whether few directions of thin rows are found without a dense matrix, if they are sparse
-    )
+    by_products: bool = False  # whether few directions of thin rows, where these are sparse, need no dense matrix
 
 
 @contextmanager
@@ -235,9 +227,7 @@ def check_options(estimator: Any) -> dict[str, Any]:
     whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
     part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
     if not (pca is None or whole or part or (isinstance(pca, str) and pca == "auto")):
-        raise ValueError(
-            f'pca={pca!r} must be "auto", None (the whole rank), a number of directions, or an energy in (0, 1]'
-        )
+        raise ValueError(f'pca={pca!r} must be "auto", None (the whole rank), a number, or an energy in (0, 1]')
     number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
     if not number and not (isinstance(ridge, str) and ridge == "auto"):
         raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
@@ -256,9 +246,7 @@ def _told_apart(graphs: GraphFacts, data: Any) -> int:
     except ValueError as error:
         if graphs.reads_labels:
             raise
-        raise ValueError(
-            f'n_components="auto" is the number of classes minus one, so give a number of components: {error}'
-        ) from error
+        raise ValueError(f'n_components="auto" is a number of classes minus one; give a number: {error}') from error
 
 
 def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np.ndarray | None:
@@ -311,7 +299,7 @@ def centre(center: Any, problem: Any) -> Centre:
     degrees = problem.degrees
     if center == "degree" and degrees is None:
         raise ValueError(
-            'center="degree" needs a constraint of degrees; orthogonal directions and penalty= have none: use "mean"'
+            'center="degree" needs a constraint of degrees; for orthogonal directions or penalty= use "mean"'
         )
     weighted = center in ("auto", "degree") and degrees is not None and np.ptp(degrees) > 0
     return Centre(degrees if weighted else None, center is False, degrees is not None)

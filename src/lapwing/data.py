@@ -37,10 +37,8 @@ QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
-LEAST_ENTRY, MOST_ENTRY = (
-    {"float64": 1e-140, "float32": 1e-31},
-    1e145,
-)  # of the largest entries, whose squares are summed
+# The largest entry is between these, so that sums of squares stay in the range of floating point.
+LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145
 # Modules that take arrays of other libraries, and rows in blocks, imported when such X comes.
 KINDS = {"dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.partition(".")[0]: "blocks"}
 
@@ -64,7 +62,7 @@ def validated(
     if isinstance(X, np.memmap) and memory_map(X):
         kind = "blocks"
     if kind == "blocks" and not in_blocks:
-        check_in_memory(X, _needing_memory(estimator, fitting, least))
+        check_in_memory(X, "a batch of partial_fit" if least else type(estimator).__name__)
     elif kind:
         data = import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
         if data is not None:
@@ -96,14 +94,6 @@ def validated(
     return data
 
 
-def _needing_memory(estimator: Any, fitting: bool, least: int | None) -> str:
-    """Who needs all rows in memory, as the beginning of a sentence."""
-    if not hasattr(estimator, "fit"):
-        return "a graph that is built on its own"
-    name = type(estimator).__name__
-    return "a batch of partial_fit" if least else name if fitting else f"transform of {name}"
-
-
 def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
     """Rows in memory as graphs and maps take them, such as to try a graph of your own: ``graph.terms(as_data(X, y))``.
 
@@ -132,16 +122,14 @@ def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
 
 def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:
     """The rows whose weight is not 0, their labels, their weights and, where some rows are left out, their numbers."""
-    n = X.shape[0]
-    weights = checked_weights(weights, n)
+    weights = checked_weights(weights, X.shape[0])
     there = np.flatnonzero(weights)
     if there.size < least:
         raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
-    if there.size == n:
+    if there.size == weights.size:
         return X, y, weights, None
-    if y is not None:
-        y = column_or_1d(y)
-        y = y[there] if y.size == n else y
+    if y is not None and len(y := column_or_1d(y)) == weights.size:
+        y = y[there]
     return X[there], y, weights[there], there
 
 
@@ -151,13 +139,9 @@ def checked_weights(weights: Any, n: int) -> np.ndarray:
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} samples; pass one weight per sample")
     if (weights < 0).any():
-        raise ValueError(
-            f"sample_weight has {int((weights < 0).sum())} negative weights; a weight says how many samples a row stands for"
-        )
+        raise ValueError(f"sample_weight has {(weights < 0).sum()} negative weights; they count samples, 0 or more")
     if not weights.any():
-        raise ValueError(
-            "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
-        )
+        raise ValueError("sample_weight is zero for every sample, so that none is left; give some a weight above 0")
     return weights
 
 
@@ -198,8 +182,7 @@ class Data:
     """
 
     own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
-    # Up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere.
-    exact_rows = 0
+    exact_rows = 0  # up to this many rows, default graphs search for the neighbours of all, also where more are sampled
     is_sparse, is_on_device = False, False  # whether X is sparse, or a copy of a tensor that may be on a device
     class_sums: Any = None  # of tensors, how the sums over each class are found where these are
     knows_gram = False  # whether products of columns cost little, as those of tensors and of sums do
@@ -209,8 +192,7 @@ class Data:
     shares: Any = None  # the share of the samples that are not 0, of each column, once deviations were asked for
     is_divided = False  # whether columns were divided by their deviations
     is_ready = True  # whether sums over the rows can be asked for, which rows in blocks need to know their graphs for
-    # Where rows are not in memory, a method that makes their pass: once per fit, with all that graphs will ask of `nearest`.
-    with_neighbors: Any = None
+    with_neighbors: Any = None  # of rows in blocks, what makes their passes, once it is known what graphs ask for
     in_blocks = False  # whether rows are not in memory, so that default graphs search for a sample of them
     given: Any = None  # X as the user passed it
     device: Any = None  # where results go: the library and the device that X came from; None is NumPy's
@@ -235,8 +217,7 @@ class Data:
         self._deviations: np.ndarray | None = None
         self._gram: np.ndarray | None = None
         self._found: dict[tuple, tuple[Any, Edges]] = {}
-        # Other rows that graphs are built on, by the id of what makes them.
-        self.views: dict[int, tuple[Any, Data]] = {}
+        self.views: dict[int, tuple[Any, Data]] = {}  # other rows that graphs are built on, by the id of their maker
         if source is not None:
             self.given, self.names, self.views, self.beside = source.given, source.names, source.views, source.beside
             self.undivided, self.device = source.X if source.undivided is None else source.undivided, source.device
@@ -369,28 +350,14 @@ class Data:
 
     def explained(self, directions: np.ndarray) -> Any:
         """The share of the variance of the samples that each direction, a row, adds to what those before it hold."""
-        Q: np.ndarray = np.zeros(directions.shape)
-        for i, direction in enumerate(directions):
-            rest = direction
-            for _ in range(2):  # orthogonalising twice is enough (Kahan)
-                rest = rest - (Q[:i] @ rest) @ Q[:i]
-            length = np.linalg.norm(rest)
-            if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
-                Q[i] = rest / length
-        Q = Q.T
+        lengths, mean, Q = np.linalg.norm(directions, axis=1), self.mean(), np.zeros(directions.T.shape)
+        own = np.abs(np.diagonal(np.linalg.qr(directions.T, mode="r"))) > 1e-10 * lengths  # the others add nothing
+        Q[:, own] = np.linalg.qr(directions[own].T)[0]
         if not self.is_wide and (self._gram is not None or self.knows_gram):
-            G = self.gram(self.mean())
+            G = self.gram(mean)
             return np.einsum("ij,ij->j", Q, G @ Q) / np.trace(G)
-        if isinstance(self, SparseData):
-            w = np.ones(self.n) if self.weights is None else self.weights
-            along = w @ np.square(self.centred(self.mean()) @ Q)
-            return along / self._spread(self.mean(), w).sum()
-        shift, V, along, total = self.own(self.mean()), self.own(Q), 0.0, 0.0
-        for rows in self.slices:
-            part = self._part(rows, ALL, shift)
-            part = part if self.weights is None else np.sqrt(self.weights[rows, None]) * part
-            along, total = along + ((part @ V) ** 2).sum(0), total + (part * part).sum()
-        return self.host(along / total)
+        along, w = np.square(self.centred(mean) @ Q), np.ones(self.n) if self.weights is None else self.weights
+        return w @ along / (self.size * np.square(self.deviations()).sum())
 
     def centred(self, about: np.ndarray) -> LinearOperator:
         """``X - 1 aboutᵀ`` as an operator, which is never formed."""
@@ -404,9 +371,8 @@ class Data:
             columns = self.own(np.asarray(U, dtype=np.float64))
             return self.host(sum(self._part(rows, ALL, shift).T @ columns[rows] for rows in self.slices))
 
-        return LinearOperator(
-            (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
-        )
+        products = {"matvec": times, "matmat": times, "rmatvec": transposed, "rmatmat": transposed}
+        return LinearOperator((self.n, self.d), dtype=np.float64, **products)
 
     # ---- neighbours
 
@@ -442,16 +408,15 @@ class Data:
         for start in range(0, queries.size, QUERIES_AT_ONCE):
             found.append(index.kneighbors(Q[start : start + QUERIES_AT_ONCE]))
         d, cols = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        eps = float(np.finfo(Q.dtype).eps)
-        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
-        return members[cols], bound(d[:, -1].astype(np.float64) ** 2 / 2, own / 2, self.d, eps)
+        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q)
+        return members[cols], bound(d[:, -1] ** 2 / 2, own / 2, self.d, EPS)
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         """All members within a distance of each query, and perhaps some more."""
         Q, Y = self._near_origin(queries), self._near_origin(members)
         index, found = NearestNeighbors().fit(Y), [np.empty(0, np.intp)] * queries.size
-        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
-        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(Q.dtype).eps), +1)
+        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q)
+        far = bound(radius**2 / 2, own / 2, self.d, EPS, +1)
         order = np.argsort(far, kind="stable")
         for some in filter(len, np.array_split(order, 1 + order.size // 100)):  # rows of about the same radius
             for i, d, near in zip(some, *index.radius_neighbors(Q[some], far[some[-1]]), strict=True):
@@ -459,8 +424,8 @@ class Data:
         return found
 
     def _near_origin(self, rows: np.ndarray) -> Array:
-        """Some rows about the mean, since products of far rows lose digits."""
-        return self.X[rows] - self.mean()  # in float64, since the squares of float32 may leave its range
+        """Some rows about the mean, since products of far rows lose digits; in float64, for its range of squares."""
+        return self.X[rows] - self.mean()
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
@@ -483,9 +448,7 @@ class Data:
         """The weights of directed edges as a symmetric matrix: the larger of two ("or"), the smaller ("and"), or their mean."""
         index = np.int32 if self.n < 2**31 else np.int64
         W = sparse.csr_array((weights, (rows.astype(index), cols.astype(index))), shape=(self.n, self.n))
-        return sparse.csr_array(
-            W.maximum(W.T) if symmetry == "or" else W.minimum(W.T) if symmetry == "and" else (W + W.T) / 2
-        )
+        return W.maximum(W.T) if symmetry == "or" else W.minimum(W.T) if symmetry == "and" else (W + W.T) / 2
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         """The rows of these numbers, of whatever shape, as a dense array in float64."""
@@ -532,10 +495,8 @@ class Data:
     @cached_property
     def class_sizes(self) -> np.ndarray:
         """How many samples each class has."""
-        known = self.classes >= 0
-        return np.bincount(self.classes[known], None if self.weights is None else self.weights[known]).astype(
-            np.float64
-        )
+        known, w = self.classes >= 0, np.ones(self.n) if self.weights is None else self.weights
+        return np.bincount(self.classes[known], w[known])
 
     # ---- results
 
@@ -569,13 +530,9 @@ class SparseData(Data):
         return min(self.n, self.d) > LARGE_SIDE
 
     @cached_property
-    def _counts(self) -> np.ndarray:
-        return np.bincount(self.X.indices, minlength=self.d)
-
-    @cached_property
     def _full(self) -> tuple[np.ndarray, Data]:
         """The columns without zeros, and their entries as dense rows."""
-        full = np.flatnonzero(self._counts == self.n)
+        full = np.flatnonzero(np.bincount(self.X.indices, minlength=self.d) == self.n)
         return full, Data(self.X[:, full].toarray(), weights=self.weights)
 
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
@@ -601,9 +558,8 @@ class SparseData(Data):
         return np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
 
     def divided(self, scale: np.ndarray) -> SparseData:
-        X = sparse.csr_array(
-            ((self.X.data / scale[self.X.indices]).astype(self.X.dtype), self.X.indices, self.X.indptr), self.X.shape
-        )
+        entries = (self.X.data / scale[self.X.indices]).astype(self.X.dtype)
+        X = sparse.csr_array((entries, self.X.indices, self.X.indptr), self.X.shape)
         divided = SparseData(X, self.y, self.weights, source=self)
         divided.is_divided = True
         return divided
@@ -638,9 +594,8 @@ class SparseData(Data):
         if M.diag is not None:
             found += M.diag @ squares
         if M.sparse is not None:
-            for rows in row_blocks(
-                self.n, 2 + 2 * M.sparse.nnz * X.nnz // self.n**2
-            ):  # entries of a row of the product
+            entries = 2 + 2 * M.sparse.nnz * X.nnz // self.n**2  # of a row of the product
+            for rows in row_blocks(self.n, entries):
                 found += np.asarray(X[rows].multiply(M.sparse[rows] @ X).sum(axis=0)).ravel()
         for U, c in M.factors:
             U = sparse.csc_array(U)
@@ -683,7 +638,7 @@ class SparseData(Data):
         return moved
 
     def _near_origin(self, rows: np.ndarray) -> Array:
-        return self._moved[rows].astype(np.float64)  # as those of dense rows
+        return self._moved[rows].astype(np.float64)
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         found = np.empty(i.size)
@@ -696,9 +651,9 @@ class SparseData(Data):
 
     def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         found = np.empty(i.size)
-        for some in row_blocks(i.size, 2 * max(1, self.X.nnz // max(1, self.n))):
+        for some in row_blocks(i.size, 2 * (1 + self.X.nnz // self.n)):
             a, b = self.X[i[some]].astype(np.float64), self.X[j[some]]
-            found[some] = np.asarray(a.multiply(b).sum(axis=1)).ravel()
+            found[some] = a.multiply(b).sum(axis=1)
         return found
 
     def project(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
@@ -713,16 +668,12 @@ class KernelData(Data):
 
     def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None):
         super().__init__(X, y, weights)
+        needed = 'kernel="precomputed" needs X to be a symmetric kernel matrix'
         if sparse.issparse(X) or self.n != self.d:
-            raise ValueError(
-                f'kernel="precomputed" needs X to be a symmetric kernel matrix, a dense square one; it has shape {X.shape}'
-            )
+            raise ValueError(f"{needed}, a dense square one; it has shape {X.shape}")
         apart, eps = float(np.abs(X - X.T).max()), float(np.finfo(X.dtype).eps)
         if apart > max(1e-8, 100 * eps) * np.abs(X).max():
-            raise ValueError(
-                f'kernel="precomputed" needs X to be a symmetric kernel matrix; it is not symmetric (largest difference '
-                f"{apart:.3g}): pass (K + K.T) / 2"
-            )
+            raise ValueError(f"{needed}; it is not symmetric (largest difference {apart:.3g}): pass (K + K.T) / 2")
 
     @cached_property
     def squares(self) -> np.ndarray:
@@ -743,11 +694,10 @@ class KernelData(Data):
         return _by_gram(self.X, queries, members, m, 1)
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
-        far = radius * (1 + 1e-6) + 1e-7
-        return [
-            members[self._paired_distances(np.full(members.size, q), members) <= r]
-            for q, r in zip(queries, far, strict=True)
-        ]
+        found, far = [], radius * (1 + 1e-6) + 1e-7
+        for query, reach in zip(queries, far, strict=True):
+            found.append(members[self._paired_distances(np.full(members.size, query), members) <= reach])
+        return found
 
 
 def total(data: Data, values: np.ndarray) -> float:
@@ -770,9 +720,7 @@ def _by_gram(G: np.ndarray, queries: np.ndarray, members: np.ndarray, m: int, d:
 def squared_lengths(X: Array) -> np.ndarray:
     """The squared lengths of the rows, in float64."""
     if sparse.issparse(X):
-        return sparse.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape) @ np.ones(
-            X.shape[1]
-        )
+        return X.astype(np.float64).power(2).sum(axis=1)
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
@@ -782,9 +730,8 @@ def unit_rows(X: Array, lengths: np.ndarray) -> Array:
         return X
     lengths = np.where(lengths > 0, lengths, 1.0)
     if sparse.issparse(X):
-        return sparse.csr_array(
-            ((X.data / np.repeat(lengths, np.diff(X.indptr))).astype(X.dtype), X.indices, X.indptr), X.shape
-        )
+        entries = (X.data / np.repeat(lengths, np.diff(X.indptr))).astype(X.dtype)
+        return sparse.csr_array((entries, X.indices, X.indptr), X.shape)
     unit = np.empty(X.shape, X.dtype)
     for rows in row_blocks(*X.shape):
         np.divide(X[rows], lengths[rows, None], out=unit[rows], dtype=np.float64, casting="same_kind")

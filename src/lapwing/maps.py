@@ -26,8 +26,8 @@ MOST_LOST = 1e-6  # the share of the median variance of a column that rounding o
 SHORT_SHARE = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
 LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
-LANCZOS_SIDE = 4000  # from a Gram matrix of this size on, few of many directions are found by Lanczos
-LANCZOS_SHARE = 20  # and only where fewer than 1 in this many directions are asked for
+# From a Gram matrix of this size on, fewer than 1 in so many directions are found by Lanczos.
+LANCZOS_SIDE, LANCZOS_SHARE = 4000, 20
 FEWEST_FOUND = 64  # how many directions Lanczos finds at least, so that rules see how the variance is spread
 MOST_DIRECTIONS = 1024  # of large sparse rows, a share of the variance is looked for among this many directions
 SEEN_EXPONENT = 1e-12  # rounding of an exponent of a Gaussian kernel below this is not looked at
@@ -41,9 +41,7 @@ class Keep(NamedTuple):
 
     share: Any = None  # None keeps the whole rank, a whole number that many, and a fraction that share of the variance
     n_components: int = 1  # how many directions the method asks for
-    # With pca="auto", at least this many are kept, or all there are. None where the user chose ``share``: keeping fewer
-    # directions than components is then an error.
-    least: int | None = None
+    least: int | None = None  # at least this many are kept, or all there are; None where the user chose ``share``
     principal: bool = False  # whether coordinates are along principal directions even where all are kept
 
     @property
@@ -65,14 +63,9 @@ class Keep(NamedTuple):
         if self.least is not None:
             return min(max(count, self.least), rank)
         if isinstance(self.share, Integral) and count > rank:
-            raise RankError(
-                f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less"
-            )
-        if count < min(self.n_components, rank):
-            k = self.n_components
-            raise ValueError(
-                f"pca={self.share} keeps {count} directions, fewer than n_components={k}; raise pca, or lower it"
-            )
+            raise RankError(f"pca={self.share} is more than the rank of the centred data; use pca={rank} or less")
+        if count < min(k := self.n_components, rank):
+            raise ValueError(f"pca={self.share} keeps {count} directions, fewer than n_components={k}; raise pca")
         return min(count, rank)
 
 
@@ -155,12 +148,8 @@ def _check_origin(data: Any, mean: np.ndarray, centre: Centre) -> None:
         raise RankError(CONSTANT)
     lost = EPS * (mean @ mean) / np.median(variances[variances > 0])
     if centre.is_seen and lost > MOST_LOST:
-        warnings.warn(
-            f"X is so far from 0 that center=False leaves an accuracy of {lost:.0g}; subtract X.mean(axis=0) first, or leave "
-            "center= out",
-            UserWarning,
-            stacklevel=caller_stacklevel(),
-        )
+        message = f"X is so far from 0 that center=False leaves an accuracy of {lost:.0g}; subtract a mean first"
+        warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
 
 
 def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray, np.ndarray | None]:
@@ -214,9 +203,7 @@ def _tell_far_row(data: Any, about: np.ndarray, direction: np.ndarray) -> None:
     along = np.square(direction if data.is_wide else data.centred(about) @ direction)
     row = int(np.argmax(along))
     if data.weights is None and along[row] > (1 - 2 / along.size) * along.sum():
-        message = (
-            f"row {row} of X is so far from all others that it hides smaller directions; correct it, or leave it out"
-        )
+        message = f"row {row} of X is so far from all others that it hides smaller directions; correct it, or drop it"
         warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
 
 
@@ -253,10 +240,7 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
         if p < count or found < count or keep.at_most is not None:
             return values[:found], total, vectors
         if is_sparse and count >= MOST_DIRECTIONS:
-            raise ValueError(
-                f"pca= asks for a share that the first {count} directions of X, shape {data.X.shape}, do not hold; give a number "
-                "of directions, such as pca=300"
-            )
+            raise ValueError(f"{count} directions of X do not hold the share of pca=; use a number, such as pca=300")
         if count == side - 1 or (not is_sparse and 2 * count * LANCZOS_SHARE > side):
             return None
         count *= 2
@@ -276,9 +260,7 @@ def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel)
     G = roots * (K - means - (means[:, None] - overall)) * roots.T
     trace, largest = float(np.trace(G)), float(np.abs(K).max())
     if trace <= 0 and np.abs(G).max() > 1e-10 * largest:
-        raise ValueError(
-            f"kernel={kernel.kernel!r} is not positive semi-definite on X; use another kernel or parameters"
-        )
+        raise ValueError(f"kernel={kernel.kernel!r} is not positive semi-definite on X; use another one or parameters")
     floor = len(G) * (np.finfo(dtype).eps * trace if dtype == np.float32 else 10 * EPS * largest)
     few = keep.at_most if len(G) >= LARGE_GRAM else None  # then only the eigenvectors that are wanted are found
     subset = None if few is None else [max(len(G) - few, 0), len(G) - 1]
@@ -323,9 +305,7 @@ class Kernel(NamedTuple):
                 options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"kernel={self.kernel!r} cannot be evaluated (a callable is given two rows): {error}"
-            ) from error
+            raise ValueError(f"kernel={self.kernel!r} fails (a callable is given two rows): {error}") from error
         K = K.toarray() if sparse.issparse(K) else np.asarray(K)
         if not np.isfinite(K).all():
             raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")

@@ -18,7 +18,7 @@ from ._labels import coded_labels
 from .data import Data
 from .operators import Structured
 
-LEAST_ROOM = 1 << 30  # bytes that sums over rows may take, whatever working_memory is
+LEAST_ROOM = 1024  # MiB that sums over rows may take, whatever working_memory is
 
 
 class Summary(Data):
@@ -41,14 +41,7 @@ class Summary(Data):
     knows_gram = True
 
     def __init__(
-        self,
-        X: Any,
-        y: Any,
-        weights: Any,
-        scatter: Callable[[np.ndarray], Any],
-        dtype: Any = np.float64,
-        shares: Any = None,
-        found: Sequence = (),
+        self, X: Any, y: Any, weights: Any, scatter: Callable, dtype: Any = float, shares: Any = None, found: Any = ()
     ):
         super().__init__(X, y, weights)
         self.scatter, self.dtype, self.shares, self.found = scatter, np.dtype(dtype), shares, found
@@ -103,12 +96,11 @@ class ClassSums:
     def __init__(self, d: int, by_class: bool, dtype: Any, n_classes: int = 0):
         """The sums over no rows, of no classes, or of classes whose labels are 0 ... n_classes - 1."""
         n_scatters = n_classes + 1 if by_class else 2
-        size = 3 * 8 * n_scatters * d**2  # the sums so far, the next sums, and their form
-        if size > max(get_config()["working_memory"] * 2**20, LEAST_ROOM):
+        size = 3 * 8 * n_scatters * d**2 / 2**20  # MiB of the sums so far, the next sums, and their form
+        if size > max(get_config()["working_memory"], LEAST_ROOM):
             raise ValueError(
-                f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
-                "scikit-learn's working_memory; reduce the features first, or use "
-                f"sklearn.set_config(working_memory={int(1.1 * size / 2**20) + 1})"
+                f"sums over rows of {d} features take {size:,.0f} MiB with what is computed from them, above the working_memory "
+                f"of scikit-learn; reduce the features first, or use sklearn.set_config(working_memory={int(1.1 * size) + 1})"
             )
         self.labels, self.counts = np.arange(n_classes), np.zeros(n_classes + 1)
         self.means, self.scatters = np.zeros((n_classes + 1, d)), np.zeros((n_scatters, d, d))

@@ -42,10 +42,10 @@ CALLS = {
     "nested_scores": lambda R: nested_scores(lapwing.LPP(2), R, y),
     "bootstrap_error": lambda R: bootstrap_error(lapwing.LPP(2), R, y),
     "NormalizedCut": lambda R: NormalizedCut(3).fit(R),
-    "a graph that is built on its own": lambda R: KNN(5).build(R),
+    "KNN": lambda R: KNN(5).build(R),
     "a comparison of neighbourhoods": lambda R: neighborhood_preservation(R, X),
     "a batch of partial_fit": lambda R: lapwing.MMC(2).partial_fit(R, y),
-    "transform of GLPCA": lambda R: lapwing.GLPCA(2).fit(X).transform(R),
+    "GLPCA": lambda R: lapwing.GLPCA(2).fit(X).transform(R),
     "taking some of the rows": lambda R: SemiSupervised(lapwing.LPP(2), KNeighborsClassifier(1)).fit(X, y).score(R, y),
 }
 
