@@ -215,9 +215,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         self
         """
         if is_foreign(X):
-            raise TypeError(
-                "partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit, or convert X"
-            )
+            raise TypeError("partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit")
         so_far = getattr(self, "moments_", None)
         data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
         with auto.as_printed(self) if self.preset == "paper" else nullcontext():
@@ -226,7 +224,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         sums = ClassSums(data.d, by_class, data.dtype) if so_far is None else ClassSums.restored(so_far)
         if by_class and not sums.by_class:
             raise ValueError(
-                "the graph was changed to one that weighs classes, whose scatters were not kept; partial_fit a clone(estimator)"
+                "the graph was changed: it weighs classes, whose scatters were not kept; begin with a clone"
             )
         sums = sums.add(data.X, label_array(data.y, data.n) if graphs.reads_labels else None, data.weights)
         try:
@@ -240,11 +238,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
             self.n_features_in_ = data.d
-            warnings.warn(
-                f"{type(self).__name__} is not fitted yet, and will be when more rows come to partial_fit: {error}",
-                UserWarning,
-                stacklevel=caller_stacklevel(),
-            )
+            message = f"{type(self).__name__} is not fitted yet, and will be when partial_fit gets more rows: {error}"
+            warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
         self.moments_, self.n_samples_seen_ = vars(sums), float(sums.counts.sum())
         if names is not None:
             self.feature_names_in_ = names
@@ -277,9 +272,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         constraint, penalty = getattr(self, "constraint", "matrix"), graphs.penalty
         if constraint == "orthogonal":
             if penalty is not None:
-                raise ValueError(
-                    f'penalty={penalty!r} has no part in constraint="orthogonal"; use "trace-ratio", or subtract it from graph='
-                )
+                remedy = 'use "trace-ratio", or subtract it from graph='
+                raise ValueError(f'penalty={penalty!r} has no part in constraint="orthogonal"; {remedy}')
             return Problem(terms, ORTHOGONAL)
         B = degree_sum(terms) if penalty is None else laplacian_sum(build_terms("penalty", penalty, data))
         return Problem(terms, B, ratio=constraint == "trace-ratio")
@@ -306,12 +300,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             graphs = self._graphs(Data(np.zeros((2, 1))))
         except (ValueError, NotImplementedError) as error:
             return str(error)
-        names = [type(leaf).__name__ for leaf in rows_counted(graphs)]
-        return (
-            f'{names[0]} counts rows; use a graph of classes alone, as graph="supervised", or repeat rows'
-            if names
-            else None
-        )
+        for leaf in rows_counted(graphs):
+            return f'{type(leaf).__name__} counts rows; use a graph of classes, as graph="supervised", or repeat rows'
+        return None
 
     @property
     def _doc_link_template(self) -> str:
@@ -322,11 +313,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse, tags.array_api_support = self._takes_sparse, self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
-        by_size = isinstance(getattr(self, "n_components", 0), str) and hasattr(self, "pca")  # a number of classes
-        by_word = (
-            by_size or isinstance(penalty, Integral) or (isinstance(graph, str) and graph in NAMES)
-        )  # a size is of a Repulsion
-        tags.target_tags.required = by_word or any(isinstance(g, Graph) and g.reads_labels for g in (graph, penalty))
+        by_word = isinstance(graph, str) and graph in NAMES
+        by_size = isinstance(getattr(self, "n_components", 0), str) and hasattr(self, "pca")  # the number of classes
+        by_graph = any(isinstance(g, Graph) and g.reads_labels for g in (graph, penalty))
+        tags.target_tags.required = by_word or by_size or by_graph or isinstance(penalty, Integral)  # a Repulsion
         return tags
 
 
@@ -396,12 +386,11 @@ def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) ->
     empty = [not term.laplacian.links_samples(data.weights) for term in terms]
     pulling = [term.coefficient > 0 for term in terms]
     if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
-        raise RankError(
-            f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
-        )
+        remedy = "use more neighbours, a larger radius, or classes of two samples or more"
+        raise RankError(f"{name} is empty: it links no two samples; {remedy}")
     if any(e and not p for e, p in zip(empty, pulling, strict=True)):
-        why = "no sample has one of another class among its nearest; use more neighbours"
-        warnings.warn(f"the repulsion graph is empty: {why}", UserWarning, stacklevel=caller_stacklevel())
+        message = "the repulsion graph is empty: no near sample is of another class; use more neighbours"
+        warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
     # An empty graph may still have degrees, which belong to the constraint. Its Laplacian is exactly 0, without rounding.
     nothing = Structured(terms[0].laplacian.n)
     return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]
@@ -437,8 +426,7 @@ def in_blocks(estimator: Any, data: Any) -> Data:
     if get_tags(estimator).target_tags.required or graphs.reads_labels:
         codes = class_codes(data.X.labels(data.y), data.n)[0]
         codes = codes.astype(np.min_scalar_type(-int(codes.max()) - 1))
-        # A row of weight 0 counts as absent and has no class.
-        codes = codes if data.weights is None else np.where(data.weights > 0, codes, -1)
+        codes = codes if data.weights is None else np.where(data.weights > 0, codes, -1)  # a weight of 0 is no such row
     weighs = any(leaf.weighs_classes for leaf in graphs.leaves if leaf.reads_labels and not leaf.requests())
     return data.having(codes, graphs.requests, codes is not None and weighs)
 

@@ -150,9 +150,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
             shape = (X.shape[0], len(self.embedding_))
             if W.shape != shape or W.data.min(initial=0) < 0:
-                raise ValueError(
-                    f"links must be of shape {shape}, new by fitted samples, and not negative; got {W.shape}"
-                )
+                raise ValueError(f"links must be of shape {shape}, new by fitted, and not negative; got {W.shape}")
             return self._by_links(X, W).astype(X.dtype)
         known, group = places_among(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
         columns = [np.bincount(known, column) / np.bincount(known) for column in self.embedding_.T.astype(np.float64)]
@@ -163,9 +161,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _by_links(self, X: Array, W: sparse.csr_array) -> np.ndarray:
         """The means of the linked samples."""
-        degrees = np.asarray(W.sum(axis=1)).ravel()
-        W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W
-        return W @ self.embedding_.astype(np.float64)
+        degrees = W.sum(axis=1)
+        return sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W @ self.embedding_.astype(np.float64)
 
     def _extended(self, X: Array) -> np.ndarray:
         """The places of new rows, by an affine map of the patch of their neighbours, or by barycentric weights."""

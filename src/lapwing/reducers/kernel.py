@@ -55,11 +55,9 @@ class KernelReducer(ProjectingReducer):
     ridge: float | str = "auto"
 
     _takes_weights: ClassVar[bool] = True
-    _why_not_on_devices: ClassVar[str] = (
-        f"with landmarks= and one of the kernels {', '.join(KERNELS_OF_TENSORS)} it takes others, too."
-    )
-    # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
+    _why_not_on_devices: ClassVar[str] = f"with landmarks= and a kernel of {KERNELS_OF_TENSORS} it takes others, too."
     _takes_blocks: ClassVar[bool] = True
+    # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
     _rules: ClassVar[auto.Rules] = auto.Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
@@ -73,16 +71,12 @@ class KernelReducer(ProjectingReducer):
             if self.kernel == "precomputed":
                 raise ValueError(f'{drawn}, and kernel="precomputed" has none; leave one out')
             if data.weights is not None:
-                raise ValueError(
-                    f"sample_weight does not act on {self!r}: {drawn}, whatever these weigh; leave one out"
-                )
+                raise ValueError(f"sample_weight does not act on {self!r}: {drawn}, whatever they weigh; leave one out")
             if self.landmarks > data.n:
                 raise ValueError(f"landmarks={self.landmarks} is more than the {data.n} samples; use fewer, or None")
         elif data.n > LARGEST_KERNEL:
-            raise ValueError(
-                f"the kernel matrix of {data.n} samples would take {8e-9 * data.n**2:.0f} GB; give landmarks=, such as "
-                "landmarks=1000"
-            )
+            size = f"{8e-9 * data.n**2:.0f} GB"
+            raise ValueError(f"the kernel matrix of {data.n} samples would take {size}; give landmarks=, such as 1000")
         if self.kernel != "precomputed":
             return data
         rows = KernelData(data.X if data.kept is None else data.X[:, data.kept], data.y, data.weights)
@@ -137,8 +131,8 @@ class KernelReducer(ProjectingReducer):
             if (
                 data.kept is not None and self.kernel == "precomputed"
             ):  # columns of samples of weight 0 count for nothing
-                self.dual_coef_ = np.zeros((len(dual), data.n_columns), dtype=data.X.dtype)
-                self.dual_coef_[:, data.kept] = signs[:, None] * dual
+                every = np.zeros((len(dual), data.n_columns), dtype=data.X.dtype)
+                every[:, data.kept], self.dual_coef_ = self.dual_coef_, every
         self.gamma_ = self.settings_["gamma"] = kernel.gamma
 
     transform = takes_tensors(ProjectingReducer.transform)

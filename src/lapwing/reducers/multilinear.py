@@ -115,9 +115,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return data
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
-        raise ValueError(
-            f"graph={self.graph!r} has columns beside the features, and images have none; leave beside=True out"
-        )
+        raise ValueError(f"graph={self.graph!r} has columns beside the features, and images none; use beside=False")
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Images:
         return Images(data.X.reshape(-1, *data.image_shape), data.mean().reshape(data.image_shape), [])
@@ -190,9 +188,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         rows = self.image_shape is not None
         X = validated(self, X, fitting=False).X.reshape(-1, *self.mean_.shape) if rows else self._images(X)
         if X.shape[1:] != self.mean_.shape:
-            name = type(self).__name__
             raise ValueError(
-                f"X has images of shape {X.shape[1:]}, and {name} was fitted on images of shape {self.mean_.shape}"
+                f"X has images of shape {X.shape[1:]}; it was fitted on images of shape {self.mean_.shape}"
             )
         Y = projected(X, self.mean_, self.components_).astype(X.dtype, copy=False)
         return Y.reshape(len(X), -1) if self.flatten or rows else Y
@@ -223,9 +220,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         given = self.n_components
         sizes = list(given) if isinstance(given, (tuple, list)) else [given] * order
         if len(sizes) != order:
-            raise ValueError(
-                f"n_components={given!r} is for {len(sizes)} modes; give one number, or one for each of the {order} of a sample"
-            )
+            raise ValueError(f"n_components={given!r} is for {len(sizes)} modes; give one number for each of {order}")
         for size in sizes:
             if not (size is None or (isinstance(size, str) and size == "auto")):
                 check_count("n_components", size)

@@ -13,13 +13,7 @@ SIZES = ("dim", "dims", "n_dim", "n_dims", "num_dims", "n_features")
 RIDGES = ("reg", "regularization", "regularizer", "shrinkage")
 NEIGHBORS = ("k", "knn", "n_neighbors", "n_neighbours", "num_neighbors")
 RADII = ("eps", "epsilon", "radius")
-OF_A_GRAPH = {
-    "weight_mode": "weights",
-    "weights": "weights",
-    "metric": "metric",
-    "metric_params": "metric_params",
-    "t": "t",
-}
+OF_A_GRAPH = {"weight_mode": "weights"} | {name: name for name in ("weights", "metric", "metric_params", "t")}
 ABOUT_LINKS = {*NEIGHBORS, *RADII, *OF_A_GRAPH, "affinity"}
 
 
@@ -29,11 +23,8 @@ def store_parameters(cls: type, without: Sequence[str] = ()) -> None:
     A class declares a parameter by a line such as ``alpha: float = 1.0``. New ones stand after ``graph``, or after the first
     parameter, which is the only one that may be given by its place.
     """
-    own = {
-        name: kind
-        for name, kind in get_annotations(cls).items()
-        if name in vars(cls) and not name.startswith("_") and "ClassVar" not in str(kind)
-    }
+    kinds = get_annotations(cls).items()
+    own = {name: kind for name, kind in kinds if name in vars(cls) and name[0] != "_" and "ClassVar" not in str(kind)}
     if "__init__" in vars(cls) or not (own or without):
         return
     found = {name: p for name, p in signature(cls.__init__).parameters.items() if name not in without}  # type: ignore[misc]
@@ -63,9 +54,7 @@ def store_parameters(cls: type, without: Sequence[str] = ()) -> None:
 def own_spelling(estimator: type, given: dict[str, Any]) -> str | None:
     """What to write in the place of parameters that the estimator does not have and spells otherwise; None where it does not."""
     own, name = signature(estimator.__init__).parameters, estimator.__name__  # type: ignore[misc]
-    foreign = {
-        word: given[word] for word in sorted(given) if word in {*SIZES, *RIDGES, *ABOUT_LINKS} and word not in own
-    }
+    foreign = {word: given[word] for word in sorted(given) if word in {*SIZES, *RIDGES, *ABOUT_LINKS} - own.keys()}
     about_links, words = [f"{word}=" for word in foreign if word in ABOUT_LINKS], dict[str, str]()
     if about_links and "graph" not in own:
         return f"{name} links no neighbours, so it has no {', '.join(about_links)}"

@@ -94,12 +94,11 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
         tied = graphs.of_classes and graphs.only_attracts and problem.degrees is not None and not problem.ratio
         if tied and k is not None and k > (most := data.class_sizes.size - 1):
-            warnings.warn(
+            message = (
                 f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others have equal "
-                f'eigenvalues, and which they are is arbitrary: use n_components={most} or "auto", or add a graph of neighbours',
-                UserWarning,
-                stacklevel=caller_stacklevel(),
+                f'eigenvalues, and which they are is arbitrary: use n_components={most} or "auto", or add a graph of neighbours'
             )
+            warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
         return found
 
     def _eigenpairs(self, F: Coordinates, data: Data, problem: Problem, chosen: auto.Settings) -> Found:
@@ -189,9 +188,8 @@ def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Sol
     """
     orthogonal = problem.subject_to is ORTHOGONAL
     if not orthogonal and (problem.degrees is None or problem.ratio):
-        raise ValueError(
-            f"n_components={share} is a share of the objective, and a ratio of two graphs has no total; give a whole number"
-        )
+        why = "a share of the objective, and a ratio of two graphs has no total"
+        raise ValueError(f"n_components={share} is {why}; give a whole number")
     ridged = solution.shift if solution.rho else 0.0
     gains = -solution.values if orthogonal else (ridged or 1) - solution.values
     gains[np.abs(gains) <= 1e-10 * np.abs(gains).max()] = 0.0
