@@ -83,7 +83,7 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
     width = getattr(estimator, "n_features_in_", getattr(opened, "n_features_in_", None))
     if width is None:
         raise TypeError(f"{type(estimator).__name__} does not say how many columns it takes, which ONNX has to know")
-    text = [j for j, known in sorted(text_columns(opened).items()) if known is not None]
+    text = text_columns(opened)
     columns_of = {"X": [j for j in range(width) if j not in text], "S": text}
     inputs = {name: columns for name, columns in columns_of.items() if columns}
     model = _plain(opened, "", {j: (name, i) for name, columns in inputs.items() for i, j in enumerate(columns)})

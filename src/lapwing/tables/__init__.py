@@ -7,11 +7,11 @@ counted from 1, without the header. :class:`Preparation` turns columns into numb
 """
 
 from .._public import public
+from .columns import check_suffix, write
 from .preparation import Preparation, UnseenCategories
 from .reading import batches, files_of, has_columns, read
 from .steps import Prepared, column_numbers, preparation_of, prepare, text_columns
 from .table import Table
-from .writing import check_suffix, write
 
 __all__ = [
     "Preparation",

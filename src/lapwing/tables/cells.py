@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from datetime import UTC, date, datetime, time
+from collections.abc import Collection, Iterable
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import product
 from numbers import Number
 from typing import Any
@@ -39,7 +39,8 @@ DAYS = ("%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", 
 WORDS = ("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
 TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p")
 #: Where two formats fit all dates of a column, the first is taken. So the month stands first, as in 01/02/2024.
-FORMATS = (ISO, *(day + clock for clock, day in product(TIMES, (*DAYS, *WORDS))))
+DATES = (ISO, *(day + clock for clock, day in product(TIMES, (*DAYS, *WORDS))))
+MICROSECONDS = 86_400e6  # of a day
 
 
 def cells_of(column: Any, marks: Collection[str] = (), as_text: bool = False) -> np.ndarray:
@@ -51,19 +52,18 @@ def cells_of(column: Any, marks: Collection[str] = (), as_text: bool = False) ->
     if values.dtype.kind in "biuf" and not as_text:
         is_single = values.dtype.kind == "f" and values.dtype.itemsize <= 4
         return _without(values.astype(np.float32 if is_single else np.float64), marks)
-    if values.dtype.kind == "M":
-        values = values.astype("datetime64[us]")
+    cells = (values.astype("datetime64[us]") if values.dtype.kind == "M" else values).tolist()
     try:
-        known = {cell: _cell(cell, marks) for cell in set(values.tolist())}
+        known = {cell: _cell(cell, marks) for cell in set(cells)}
     except TypeError as error:
-        raise TypeError("holds lists or records") from error
+        raise ValueError("holds lists or records") from error
     kinds = {type(cell) for cell in known.values()} - {type(None)}
     if not as_text and (kinds == {datetime} or values.dtype.kind == "M"):
-        return np.array([known[cell] for cell in values.tolist()], dtype="datetime64[us]")
+        return np.array([known[cell] for cell in cells], dtype="datetime64[us]")
     if not as_text and kinds == {float}:
-        return _without(np.array([known[cell] for cell in values.tolist()], dtype=np.float64), marks)
+        return _without(np.array([known[cell] for cell in cells], dtype=np.float64), marks)
     texts = {cell: _name(cell, plain, marks) for cell, plain in known.items()}
-    return np.array([texts[cell] for cell in values.tolist()], dtype=object)
+    return np.array([texts[cell] for cell in cells], dtype=object)
 
 
 def values_of(column: Any) -> np.ndarray:
@@ -96,7 +96,7 @@ def _without(values: np.ndarray, marks: Collection[str]) -> np.ndarray:
 
 
 def _cell(cell: Any, marks: Collection[str]) -> str | float | datetime | None:
-    """A cell as text, number or date of Python; None where it is missing."""
+    """A cell as text, number or date of Python, which is in UTC where it had a time zone; None where it is missing."""
     if isinstance(cell, str):
         text = cell.strip()
         return None if text in MISSING or text in marks else text
@@ -108,7 +108,6 @@ def _cell(cell: Any, marks: Collection[str]) -> str | float | datetime | None:
 
 
 def _naive(moment: datetime) -> datetime:
-    """A date of Python, in UTC where it has a time zone."""
     moment = datetime.fromisoformat(moment.isoformat())
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
@@ -128,7 +127,29 @@ def as_named(text: str) -> str:
     return repr(int(value) if (value := float(text)).is_integer() else value) if WHOLE.fullmatch(text) else text
 
 
-# Numbers
+# What text means
+
+
+def meanings(cells: Collection[str], ways: Iterable[str]) -> tuple[dict[str, float], str, str] | None:
+    """What each cell is as a number, the unit that they have, and the first of some ways in which all of them are written.
+
+    A way is a decimal sign, "yes/no", or a format of dates, which are days since 1970. None where there is no such way.
+    """
+    return next(((*found, way) for way in dict.fromkeys(ways) if (found := _meanings(cells, way))), None)
+
+
+def _meanings(cells: Collection[str], way: str) -> tuple[dict[str, float], str] | None:
+    if way == YES_NO:
+        words = {cell.casefold() for cell in cells}
+        return ({cell: YES[cell.casefold()] for cell in cells}, "") if any(words <= {*pair} for pair in PAIRS) else None
+    found, units = {}, set()
+    for cell in cells:
+        meaning = number(cell, way) if way in NUMBERS else _date(cell, way)
+        if meaning is None:
+            return None
+        found[cell], unit = meaning
+        units.add(unit)
+    return None if len(units - {""}) > 1 or units == {"", "%"} else (found, max(units, default=""))
 
 
 def plain(text: str) -> float | None:
@@ -150,45 +171,24 @@ def number(text: str, sign: str) -> tuple[float, str] | None:
     return float((found["sign"] or found["own"]) + digits), found["before"] or found["after"]
 
 
-def numbers(cells: Collection[str], written: str) -> tuple[dict[str, float], str] | None:
-    """What each cell is as a number, and the unit that they have; None where some are no numbers written so.
-
-    ``written`` is the decimal sign, or "yes/no".
-    """
-    if written == YES_NO:
-        words = {cell.casefold() for cell in cells}
-        return ({cell: YES[cell.casefold()] for cell in cells}, "") if any(words <= {*pair} for pair in PAIRS) else None
-    found = {cell: number(cell, written) for cell in cells}
-    units = {value[1] for value in found.values() if value}
-    if None in found.values() or len(units - {""}) > 1 or units == {"", "%"}:
-        return None
-    return {cell: value[0] for cell, value in found.items() if value}, max(units, default="")
-
-
 def is_like_a_number(cell: str) -> bool:
     return any(number(cell, sign) for sign in NUMBERS)
 
 
-# Dates
-
-
-def format_of(cells: Collection[str]) -> str | None:
-    """The first of the known formats that all of the cells have; None where there is none."""
-    return next((form for form in FORMATS if all(parsed(cell, form) for cell in cells)), None)
-
-
-def parsed(cell: str, form: str) -> datetime | None:
-    """The date that a text in this format is; None for other text."""
+def _date(cell: str, form: str) -> tuple[float, str] | None:
+    """The days since 1970 of a date in this format, which has no unit; None for other text."""
     try:
         if form != ISO:
-            return datetime.strptime(cell, form)
-        # A number such as 20240101 is not a date.
-        return _naive(datetime.fromisoformat(cell)) if re.match(r"\d{4}-\d\d-\d\d", cell) else None
+            moment = datetime.strptime(cell, form)
+        elif re.match(r"\d{4}-\d\d-\d\d", cell):  # a number such as 20240101 is not a date
+            moment = _naive(datetime.fromisoformat(cell))
+        else:
+            return None
     except ValueError:
         return None
+    return (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) / MICROSECONDS, ""
 
 
 def days(dates: np.ndarray) -> np.ndarray:
     """Dates of ``datetime64`` as days since 1970, with the time of the day as a fraction; NaN where there is none."""
-    microseconds = dates.astype("datetime64[us]").astype(np.int64) / 1e6
-    return np.where(np.isnat(dates), np.nan, microseconds / 86_400)
+    return np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(np.int64) / MICROSECONDS)

@@ -1,26 +1,28 @@
-"""Files of columns, CSV and Parquet, which pyarrow reads in batches of rows."""
+"""Files of columns, which pyarrow reads and writes in batches of rows: CSV and Parquet. What is written may be ``.npy``, too."""
 
 from __future__ import annotations
 
 import csv as plain_csv
 import io
 import os
+import re
 import sys
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import chain, islice
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from scipy import sparse
 
 from .._extras import require
+from .._files import replacing
 from .cells import is_like_a_number, values_of
-from .files import check_file, check_memory, limit, readable
 from .preparation import listed
-from .table import Roles, Table, batch_rows, roles_of
+from .table import Roles, Table, batch_rows, check_file, check_memory, known, limit, readable, roles_of
 
 HEAD = 2**20  # the layout of CSV is read from this many bytes, or from more where lines are long
 HEAD_LINES = 100  # the layout is read from at most this many lines
@@ -31,6 +33,8 @@ DELIMITERS = "\t;|, "  # where two fit all of the first lines, the first is take
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 DATA_FIRST = "the first line has numbers and is taken for data; --header says that it has names"
 NAMES_FIRST = "the first line was taken for names; --no-header if it is data"
+WRITTEN = {".csv": ",", ".tsv": "\t", ".npy": "", ".parquet": "", ".pq": ""}  # and what stands between cells
+FORMULA = re.compile(r"[=@\t\r]|[+-](?=.)(?![\d.]+$)")  # how cells begin that spreadsheets run; -5 is a number
 
 
 def arrow(part: str = "") -> Any:
@@ -206,3 +210,116 @@ def _table(batch: Any, roles: Roles, names: list[str] | None, notes: tuple[str, 
     X = arrow().Table.from_batches([batch]).select([places[name] for name in roles.features])
     aside = {name: values(name) for name in roles.aside}
     return Table(X, values(roles.label), values(roles.id), names, aside=aside, notes=notes)
+
+
+# Writing
+
+
+def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "label", id: str = "id") -> int:
+    """Write tables to one file, each as it comes: CSV, TSV, Parquet or ``.npy``, or CSV on standard output (``-``).
+
+    In CSV and TSV, text that a spreadsheet would run as a formula, such as ``=A1``, gets an apostrophe before it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. It is replaced whole once all is written; until then an earlier file stays what it was.
+    tables : iterable of Table
+        The tables, which must be dense and have names of features.
+    label : str, default="label"
+        The name of the column of labels.
+    id : str, default="id"
+        The name of the column of identifiers, which comes first.
+
+    Returns
+    -------
+    int
+        How many rows were written.
+
+    Examples
+    --------
+    >>> import sys, tempfile
+    >>> import numpy as np
+    >>> from lapwing.tables import Table, read, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/rows.csv", [Table(np.eye(2), feature_names=["a", "b"])])
+    ...     read(f"{folder}/rows.csv").X.tolist()
+    2
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    path = os.fspath(path)
+    if path == "-":
+        return _write_columns(sys.stdout.buffer, tables, id, label, ".csv")
+    suffix = check_suffix(path)
+    with replacing(path) as file:
+        return _write_npy(file, tables) if suffix == ".npy" else _write_columns(file, tables, id, label, suffix)
+
+
+def check_suffix(path: str) -> str:
+    """The suffix of the name of a file. Raise where no table can be written under it."""
+    suffix = os.path.splitext(path.lower())[1]
+    if suffix not in WRITTEN:
+        raise ValueError(f"{path}: unknown kind of file to write; {known(WRITTEN)}, and - for CSV on stdout")
+    return suffix
+
+
+def _write_columns(file: IO[bytes], tables: Iterable[Table], id: str, label: str, suffix: str) -> int:
+    delimiter = WRITTEN[suffix]
+    batches = (_batch(table, id, label, bool(delimiter)) for table in tables)
+    first, rows = next(batches), 0
+    if delimiter:
+        plain_csv.writer(line := io.StringIO(), delimiter=delimiter, lineterminator="\n").writerow(
+            _inert(first.schema.names)
+        )
+        file.write(line.getvalue().encode())
+        file.flush()
+        how = arrow(".csv").WriteOptions(include_header=False, delimiter=delimiter)
+        opened = arrow(".csv").CSVWriter(file, first.schema, write_options=how)
+    else:
+        opened = arrow(".parquet").ParquetWriter(file, first.schema)
+    with opened as writer:
+        for batch in chain([first], batches):
+            writer.write_table(batch.cast(first.schema))
+            rows += batch.num_rows
+    return rows
+
+
+def _batch(table: Table, id: str, label: str, inert: bool) -> Any:
+    """The columns of a table for Arrow: identifiers, labels, and features."""
+    _check_dense(table)
+    features = table.feature_names or [str(j) for j in range(table.X.shape[1])]
+    beside = {name: values for name, values in ((id, table.ids), (label, table.y)) if values is not None}
+    if clash := [name for name in beside if name in features]:
+        raise ValueError(f"{listed(clash)} would stand twice in the output; rename the column of the input")
+    columns = [arrow().array(_inert(own.tolist()) if inert else own) for own in beside.values()]
+    # Later tables may have labels.
+    columns = [column.cast(arrow().string()) if arrow().types.is_null(column.type) else column for column in columns]
+    return arrow().table([*columns, *map(arrow().array, table.X.T)], names=[*beside, *features])
+
+
+def _check_dense(table: Table) -> None:
+    if sparse.issparse(table.X):
+        raise TypeError("these formats hold dense tables; pass X.toarray(), or write X with scipy.sparse.save_npz")
+
+
+def _inert(cells: list[Any]) -> list[Any]:
+    """The cells with an apostrophe before text that a spreadsheet would run as a formula."""
+    return [f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell for cell in cells]
+
+
+def _write_npy(file: IO[bytes], tables: Iterable[Table]) -> int:
+    """Write the header again at the end, when the number of rows is known. NumPy leaves room for that."""
+    rows, form = 0, np.lib.format
+    for table in tables:
+        _check_dense(table)
+        if table.ids is not None or table.y is not None:
+            raise ValueError("a .npy file holds numbers alone; write .parquet or .csv to keep identifiers or labels")
+        X = np.ascontiguousarray(table.X)
+        header = form.header_data_from_array_1_0(X)
+        if rows == 0:
+            form.write_array_header_1_0(file, header)
+        file.write(X.data)
+        rows += len(X)
+    file.seek(0)
+    form.write_array_header_1_0(file, {**header, "shape": (rows, X.shape[1])})
+    return rows

@@ -21,8 +21,7 @@ from sklearn.datasets import load_svmlight_file
 
 from .._extras import require
 from .._validation import check_compressed
-from .files import check_file, check_memory, readable, unpacked
-from .table import Table, batch_rows, known, roles_of
+from .table import Table, batch_rows, check_file, check_memory, known, readable, roles_of, unpacked
 
 SPARSE = {"format", "shape", "data"}  # keys that scipy.sparse.save_npz writes
 IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
@@ -114,10 +113,9 @@ def _labels(path: str, label: str | None, shape: tuple[int, ...]) -> np.ndarray 
     if not os.path.exists(label):
         raise ValueError(f"{path}: label={label!r}: neither a number of a column nor a file of labels, one per row")
     check_file(label)
-    if label.endswith((".npy", ".npz")):
+    if label.endswith(".npy"):
         with _loaded(label) as found:
-            y = found if isinstance(found, np.ndarray) else found["y" if "y" in found.files else found.files[0]]
-            return _one_per_row(path, f"labels in {label}", np.array(y), shape[0])
+            return _one_per_row(path, f"labels in {label}", np.array(found), shape[0])
     with readable(label, "file of labels in UTF-8"):
         lines = Path(label).read_text(encoding="utf-8").split("\n")
     while len(lines) > shape[0] and lines[-1] == "":
@@ -200,19 +198,19 @@ def read_images(path: str, wanted: Any) -> Iterator[Table]:
         raise ValueError(f"{path}: {loose[0]} is in no sub-folder, others are; sub-folders are the classes")
     total = sum(file.stat().st_size for file in files)
     grey = _is_grey(files, wanted.grey)
-    shape = _image(files[0], grey, wanted.resize, total).shape
+    shape = _pixels(files[0], grey, wanted.resize, total).shape
     rows = batch_rows(int(np.prod(shape)))
     for start in range(0, len(files), rows):
         some = slice(start, start + rows)
         check_memory(path, 4 * len(files[some]) * int(np.prod(shape)), total)
         X = np.empty((len(files[some]), *shape), np.float32)
         for row, file in zip(X, files[some], strict=True):
-            image = _image(file, grey, wanted.resize, total)
-            if image.shape != shape:
-                first, other = (f"{width} x {height}" for height, width, *_ in (shape, image.shape))
+            pixels = _pixels(file, grey, wanted.resize, total)
+            if pixels.shape != shape:
+                first, other = (f"{width} x {height}" for height, width, *_ in (shape, pixels.shape))
                 how = f"--resize {first.replace(' ', '')} makes them so"
                 raise ValueError(f"{files[0]} is {first} and {file} is {other}; images must be of one size: {how}")
-            row[:] = image
+            row[:] = pixels
         y = None if loose else np.array([name.parts[0] for name in names[some]])
         yield Table(X.reshape(len(X), -1), y, np.array([name.as_posix() for name in names[some]]), image_shape=shape)
 
@@ -242,7 +240,7 @@ def _picture(file: Path) -> Iterator[Any]:
             yield image
 
 
-def _image(file: Path, grey: bool, size: tuple[int, int] | None, total: int) -> np.ndarray:
+def _pixels(file: Path, grey: bool, size: tuple[int, int] | None, total: int) -> np.ndarray:
     """The image as a person sees it: rotated as the camera says, with its palette resolved. ``total`` bytes have all files."""
     from PIL import ImageOps
 

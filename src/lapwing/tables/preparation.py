@@ -6,7 +6,7 @@ import re
 import shlex
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
 from .._validation import caller_stacklevel
-from .cells import ISO, YES_NO, as_named, cells_of, days, format_of, is_like_a_number, numbers, parsed, plain
+from .cells import DATES, YES_NO, as_named, cells_of, days, is_like_a_number, meanings, plain
 
 MOST_CATEGORIES = 50  # text with more different values is left out, unless it is asked for
 LONG_TEXT = 40  # text that is longer than this on average is prose and not a name
@@ -23,10 +23,7 @@ SHOWN_CELLS, SHOWN_COLUMNS = 3, 12  # so many are named in a message
 SENTINELS = (-99999, -9999, -999, -99, 999, 9999, 99999)  # numbers that often mark missing values
 FAR = 10  # times the range of all other values: a single value that is farther from them is named
 OUTLIERS = 0.01  # of the values of a column are outliers at most
-MISTAKES, DIFFERENT = (
-    10,
-    0.05,
-)  # more different words, and a larger share, are no mistakes in a column of numbers: it is text
+MISTAKES, DIFFERENT = 10, 0.05  # more different words, and a larger share, among numbers are no mistakes: it is text
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
 ROW_NAMES = re.compile(  # Names of columns that name rows, such as id, customer_id, invoice-no and customerId.
     r"(?i:id|idx|index|row|row_?id|uid|uuid|guid)|.*[_\W](?i:id|idx|index|key|no|nr|number|uid|uuid|guid)|.*[a-z](Id|ID|Key|No|Nr)"
@@ -149,15 +146,21 @@ class Preparation(TransformerMixin, BaseEstimator):
         given, named = _columns(X)
         asked = {*self.categories, *self.text}
         cells = self._cells(given, asked)
-        columns, values = self._recognised(cells)
-        why = {name: _why_useless(name, column, values[name], named) for name, column in columns.items()}
-        self.left_out_ = {name: reason for name, reason in why.items() if reason and name not in asked}
+        decimal, columns, values, bad = _decimal_of(cells), {}, {}, {}
+        for name, own in cells.items():
+            try:
+                columns[name] = self._column(name, own, decimal)
+                values[name] = typed_values(own, columns[name], fold=self._fold)
+            except ValueError as error:
+                bad[name] = str(error)
+        if bad:
+            raise ValueError(_unreadable(bad))
+        why = {name: _why_useless(name, columns[name], values[name], named) for name in columns if name not in asked}
+        self.left_out_ = {name: reason for name, reason in why.items() if reason}
         self.columns_ = {name: column for name, column in columns.items() if name not in self.left_out_}
         if not self.columns_:
-            left_out = reasons(self.left_out_)
-            raise ValueError(
-                f"no column is left to project: {left_out}; --categories or --text takes a column all the same"
-            )
+            remedy = "--categories or --text takes a column all the same"
+            raise ValueError(f"no column is left to project: {reasons(self.left_out_)}; {remedy}")
         used = {name: values[name] for name in self.columns_}
         self.n_gaps_ = sum(int(_gaps(own).sum()) for own in used.values())
         self.n_features_in_ = len(self.columns_) if named else len(given)
@@ -165,13 +168,10 @@ class Preparation(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # of an earlier fit
-        self._tell(
-            {
-                name: _doubt(column, used[name], cells[name])
-                for name, column in self.columns_.items()
-                if name not in asked
-            }
-        )
+        doubts = {name: _doubt(self.columns_[name], used[name], cells[name]) for name in used if name not in asked}
+        if said := [f"column {name!r}: {doubt}" for name, doubt in doubts.items() if doubt]:
+            what = f"the table does not say what these are: {'; '.join(said)}"
+            warnings.warn(what, UserWarning, stacklevel=caller_stacklevel())
         return stacked(used)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -213,56 +213,33 @@ class Preparation(TransformerMixin, BaseEstimator):
         tags.no_validation = True
         return tags
 
+    @property
+    def _fold(self) -> Callable[[str], str]:
+        """Gives the same for categories that are one."""
+        return str if self.match_case else str.casefold
+
     def _cells(self, given: Mapping[str, Any], as_text: Collection[str]) -> dict[str, np.ndarray]:
         marks = {form for mark in self.missing for form in (str(mark).strip(), as_named(str(mark).strip()))}
         cells = {}
         for name, column in given.items():
             try:
                 cells[name] = cells_of(column, marks, name in as_text)
-            except TypeError as error:
+            except ValueError as error:
                 raise ValueError(_unreadable({name: str(error)})) from error
         return cells
 
-    def _recognised(self, cells: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What each column holds, and its values. One error names all columns that cannot be read."""
-        columns, values, bad = {}, {}, {}
-        decimal = _decimal_of(cells)
-        for name, own in cells.items():
-            try:
-                columns[name] = self._column(name, own, decimal)
-                values[name] = self._typed(own, columns[name])
-            except ValueError as error:
-                bad[name] = str(error)
-        if bad:
-            raise ValueError(_unreadable(bad))
-        return columns, values
-
     def _column(self, name: str, cells: np.ndarray, decimal: str) -> dict[str, Any]:
-        """What a column holds. A category that is written in upper and lower case is known as it is written most often."""
+        """What a column holds. Categories that are one are known as they are written most often."""
+        counts = _counts(cells)
         if name in self.text:
             if max(Counter(word for cell in cells for word in {*_words(cell).split()}).values(), default=0) < 2:
                 raise ValueError("no word stands in two rows, so it is no text")
             return {"kind": "text", "written": None}
-        column = _category(cells) if name in self.categories else _kind(cells, decimal)
-        if column["kind"] == "category" and not self.match_case:
-            counts = _counts(cells)
+        column = _category(counts) if name in self.categories else _kind(cells, counts, decimal)
+        if column["kind"] == "category":
             often = sorted(column["known"], key=lambda name: (counts[name], name))
-            column["known"] = sorted({name.casefold(): name for name in often}.values())
+            column["known"] = sorted({self._fold(name): name for name in often}.values())
         return column
-
-    def _typed(self, cells: np.ndarray, column: dict[str, Any], decimal: str = ".") -> np.ndarray:
-        values = typed_values(cells, column, decimal)
-        if column["kind"] != "category" or self.match_case:
-            return values
-        known = {name.casefold(): name for name in column["known"]}
-        names = {value: known.get(value.casefold(), value) for value in set(values.tolist())}
-        return np.array([names[value] for value in values.tolist()], dtype=object)
-
-    def _tell(self, doubts: Mapping[str, str]) -> None:
-        """Warn of what only the author of the table can know."""
-        if said := [f"column {name!r}: {doubt}" for name, doubt in doubts.items() if doubt]:
-            what = f"the table does not say what these are: {'; '.join(said)}"
-            warnings.warn(what, UserWarning, stacklevel=caller_stacklevel())
 
     def _values(self, X: Any) -> dict[str, np.ndarray]:
         check_is_fitted(self)
@@ -272,11 +249,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         decimal, values, unseen = _decimal_of(cells), {}, {}
         for name, column in self.columns_.items():
             try:
-                values[name] = self._typed(cells[name], column, decimal)
+                values[name] = typed_values(cells[name], column, decimal, self._fold)
             except ValueError as error:
                 raise ValueError(f"column {name!r}: {error}") from error
-        for name in words:
-            if new := set(values[name].tolist()) - {*self.columns_[name].get("known", values[name]), ""}:
+            if new := set(values[name].tolist() if "known" in column else ()) - {*column.get("known", ()), ""}:
                 unseen[name] = Counter(cell for cell in values[name].tolist() if cell in new)
         if unseen:
             warnings.warn(UnseenCategories(unseen), stacklevel=caller_stacklevel())
@@ -303,7 +279,7 @@ def plain_rows(table: Any, categories: Sequence[str] = ()) -> np.ndarray:
                 columns[name] = np.array([np.nan if cell is None else cell for cell in cells.tolist()], dtype=object)
             else:
                 columns[name] = typed_values(cells, NUMBER)
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             bad[name] = str(error)
     if bad:
         names, them = list(bad), "them" if len(bad) > 1 else "it"
@@ -348,48 +324,6 @@ def stacked(columns: Mapping[str, np.ndarray]) -> np.ndarray:
 NUMBER = {"kind": "number", "written": None, "unit": ""}
 
 
-def _kind(cells: np.ndarray, decimal: str) -> dict[str, Any]:
-    """What a column holds: numbers, dates or categories. Raise where that cannot be said."""
-    counts = _counts(cells)
-    if cells.dtype.kind == "M":
-        return {"kind": "date", "written": None}
-    if not counts:  # numbers, or nothing at all
-        return dict(NUMBER)
-    if found := _as_numbers(counts, "." if _all_plain(counts) else decimal):
-        return {"kind": "number", "written": found[2], "unit": found[1]}
-    if form := format_of(counts):
-        return {"kind": "date", "written": form}
-    formats = {format_of([cell]): cell for cell in counts}
-    if None not in formats:
-        ways = " and ".join(map(repr, list(formats.values())[:2]))
-        raise ValueError(f"dates are written in more than one way, such as {ways}")
-    odd = Counter({cell: count for cell, count in counts.items() if not is_like_a_number(cell)})
-    if not odd:
-        raise ValueError(f"numbers are written in more than one way, or in more than one unit, such as {_some(counts)}")
-    if 2 * odd.total() < counts.total() and len(odd) <= max(MISTAKES, DIFFERENT * counts.total()):
-        like = f"{counts.total() - odd.total():,} of {counts.total():,} values are numbers"
-        raise ValueError(f"{like}, but not {_some(odd)} (the first {_first(cells, odd)[1]})")
-    return {"kind": "category", "written": None, "known": sorted(counts)}
-
-
-def _category(cells: np.ndarray) -> dict[str, Any]:
-    """A column that is to be read as categories. Numbers are named as a reader would write them that made numbers of them."""
-    counts = _counts(cells)
-    known = sorted({as_named(cell) if _all_plain(counts) else cell for cell in counts})
-    return {"kind": "category", "written": "numbers" if _all_plain(counts) else None, "known": known}
-
-
-def _all_plain(counts: Iterable[str]) -> bool:
-    return all(plain(cell) is not None for cell in counts)
-
-
-def _as_numbers(counts: Counter[str], *first: str) -> tuple[dict[str, float], str, str] | None:
-    """What each cell is as a number, their unit, and how they are written; None where some are no numbers."""
-    words = {cell.casefold() for cell in counts}
-    ways = [*first, ".", ",", *([YES_NO] if len(words) == 2 or words <= {"true", "false"} else [])]
-    return next(((*found, written) for written in dict.fromkeys(ways) if (found := numbers(counts, written))), None)
-
-
 def _counts(cells: np.ndarray) -> Counter[str]:
     return Counter(cell for cell in cells.tolist() if cell is not None) if cells.dtype == object else Counter()
 
@@ -397,10 +331,47 @@ def _counts(cells: np.ndarray) -> Counter[str]:
 def _decimal_of(cells: Mapping[str, np.ndarray]) -> str:
     """The decimal sign of a table: a comma where a column has numbers that can be read only so."""
     columns = filter(None, map(_counts, cells.values()))
-    return "," if any(not numbers(counts, ".") and numbers(counts, ",") for counts in columns) else "."
+    return "," if any((meanings(counts, ".,") or ".")[-1] == "," for counts in columns) else "."
 
 
-def typed_values(cells: np.ndarray, column: dict[str, Any], decimal: str = ".") -> np.ndarray:
+def _all_plain(counts: Collection[str]) -> bool:
+    return all(plain(cell) is not None for cell in counts)
+
+
+def _category(counts: Counter[str]) -> dict[str, Any]:
+    """A column that is to be read as categories. Numbers are named as a reader would write them that made numbers of them."""
+    known = sorted({as_named(cell) if _all_plain(counts) else cell for cell in counts})
+    return {"kind": "category", "written": "numbers" if _all_plain(counts) else None, "known": known}
+
+
+def _kind(cells: np.ndarray, counts: Counter[str], decimal: str) -> dict[str, Any]:
+    """What a column holds: numbers, dates or categories. Raise where that cannot be said."""
+    if cells.dtype.kind == "M":
+        return {"kind": "date", "written": None}
+    if not counts:  # numbers, or nothing at all
+        return dict(NUMBER)
+    words = {cell.casefold() for cell in counts}
+    yes_no = [YES_NO] if len(words) == 2 or words <= {"true", "false"} else []
+    if found := meanings(counts, ["." if _all_plain(counts) else decimal, ".", ",", *yes_no, *DATES]):
+        _, unit, way = found
+        return {"kind": "date", "written": way} if way in DATES else {**NUMBER, "written": way, "unit": unit}
+    odd = Counter({cell: count for cell, count in counts.items() if not is_like_a_number(cell)})
+    if not odd:
+        raise ValueError(f"numbers are written in more than one way, or in more than one unit, such as {_some(counts)}")
+    if all(meanings([cell], DATES) for cell in counts):
+        ways = {meanings([cell], DATES)[2]: cell for cell in counts}  # type: ignore[index]
+        raise ValueError(
+            f"dates are written in more than one way, such as {' and '.join(map(repr, [*ways.values()][:2]))}"
+        )
+    if 2 * odd.total() < counts.total() and len(odd) <= max(MISTAKES, DIFFERENT * counts.total()):
+        like = f"{counts.total() - odd.total():,} of {counts.total():,} values are numbers"
+        raise ValueError(f"{like}, but not {_some(odd)} (the first {_first(cells, odd)[1]})")
+    return {"kind": "category", "written": None, "known": sorted(counts)}
+
+
+def typed_values(
+    cells: np.ndarray, column: dict[str, Any], decimal: str = ".", fold: Callable[[str], str] = str
+) -> np.ndarray:
     """The cells as floats, or as names of categories. ``decimal`` is the sign of the table, where the column has learnt none."""
     kind, written = column["kind"], column["written"]
     if cells.dtype != object:
@@ -409,36 +380,41 @@ def typed_values(cells: np.ndarray, column: dict[str, Any], decimal: str = ".") 
         if cells.dtype.kind == "f" and kind == "date" and not np.isnan(cells).all():
             raise ValueError(f"it holds numbers, and dates {GIVEN}")
         return days(cells) if cells.dtype.kind == "M" else _finite(cells)
-    counts = _counts(cells)
+    counts, gap, found = _counts(cells), np.nan, {}  # type: Counter[str], Any, dict[str, Any]
     if kind == "text":
-        return np.array([_words(cell) for cell in cells.tolist()], dtype=object)
-    if kind == "category":
+        found, gap = {cell: _words(cell) for cell in counts}, ""
+    elif kind == "category":
+        known = {fold(name): name for name in column["known"]}
         names = {cell: as_named(cell) if written == "numbers" else cell for cell in counts}
-        return np.array([names.get(cell, "") for cell in cells.tolist()], dtype=object)
-    if kind == "date":
-        form = written or format_of(counts) or ISO
-        dates = {cell: parsed(cell, form) for cell in counts}
-        if odd := [cell for cell, moment in dates.items() if moment is None]:
-            raise ValueError(f"{' '.join(_first(cells, odd))} is no date of the format {form} that was fitted")
-        return days(np.array([dates.get(cell) for cell in cells.tolist()], dtype="datetime64[us]"))
-    return _numbers(cells, counts, column, decimal)
+        found, gap = {cell: known.get(fold(name), name) for cell, name in names.items()}, ""
+    else:
+        found = _read(cells, counts, column, decimal)
+    values = np.array([found.get(cell, gap) for cell in cells.tolist()], dtype=object if gap == "" else np.float64)
+    return values if gap == "" else _finite(values)
+
+
+def _read(cells: np.ndarray, counts: Counter[str], column: dict[str, Any], decimal: str) -> dict[str, float]:
+    """What each cell is as a number, or as a date."""
+    is_date, written = column["kind"] == "date", column["written"]
+    first = written or ("." if _all_plain(counts) else decimal)
+    ways = ([written] if written else DATES) if is_date else [first, ".", ",", YES_NO]
+    if (found := meanings(counts, ways)) is None:
+        odd = [cell for cell in counts if not (meanings([cell], ways) if is_date else is_like_a_number(cell))]
+        what = (
+            f"no date of the format {ways[0]} that was fitted"
+            if is_date
+            else "not a number, as the model takes; correct it"
+        )
+        raise ValueError(f"{' '.join(_first(cells, odd or counts))} is {what}")
+    values, unit, _ = found
+    if unit and column["unit"] and unit != column["unit"]:
+        raise ValueError(f"it is in {unit}, and was in {column['unit']} {GIVEN}")
+    return values
 
 
 def _words(cell: str | None) -> str:
     """The words of a text as scikit-learn finds them, so that any program can do so."""
     return " ".join(re.findall(r"\w\w+", (cell or "").lower()))
-
-
-def _numbers(cells: np.ndarray, counts: Counter[str], column: dict[str, Any], decimal: str) -> np.ndarray:
-    learnt = column["written"]
-    found = _as_numbers(counts, learnt or ("." if _all_plain(counts) else decimal), ".", ",", YES_NO)
-    if found is None:
-        odd = [cell for cell in counts if not is_like_a_number(cell)] or counts  # else they are written in two ways
-        raise ValueError(f"{' '.join(_first(cells, odd))} is not a number, as the model takes; correct it")
-    values, unit = found[:2]
-    if unit and column["unit"] and unit != column["unit"]:
-        raise ValueError(f"it is in {unit}, and was in {column['unit']} {GIVEN}")
-    return _finite(np.array([values.get(cell, np.nan) for cell in cells.tolist()], dtype=np.float64))
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

@@ -14,12 +14,11 @@ from numpy.random import RandomState
 from scipy import sparse
 
 from .._validation import check_count
-from .cells import days, format_of, parsed
+from .cells import DATES, meanings
 from .columns import read_csv, read_parquet
-from .files import check_memory, limit
 from .matrices import image_files, read_images, read_matrix_market, read_numpy, read_svmlight
 from .preparation import plain_rows
-from .table import Table, classes, joined, known, sampled, unknown, with_classes, with_targets
+from .table import Table, check_memory, joined, known, limit, sampled, typed, unknown, with_classes, with_targets
 
 WORD_TIMES = 8  # the memory of a word of text, in units of a pointer
 Reader = Callable[[str, Any], Iterator[Table]]
@@ -161,41 +160,36 @@ def batches(
     if aside and not has_columns(path):
         raise ValueError(f"{path}: aside={list(aside)!r}: columns have no names; use CSV or Parquet")
     for table in _reader(path)(path, wanted):
-        if table.is_mixed and not mixed:
-            table = replace(table, X=_plain_rows(table.X, path, row))
-        _check_finite(table, path, row, gaps=mixed and isinstance(table.X, np.ndarray) and table.image_shape is None)
+        try:
+            table = replace(table, X=plain_rows(table.X)) if table.is_mixed and not mixed else table
+            _check_finite(table, gaps=mixed and table.image_shape is None)
+        except ValueError as error:
+            raise ValueError(f"{path}: {in_file(error, row)}") from error
         row += len(table)
         yield table if labels else replace(table, y=None)
     if row == 0:
         raise ValueError(f"{path}: no rows of data")
 
 
-def _plain_rows(X: Any, path: str, row: int) -> np.ndarray:
-    """The columns as numbers. ``row`` rows of the file come before them."""
-    try:
-        return plain_rows(X)
-    except ValueError as error:
-        said = re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + row}", str(error))
-        raise ValueError(f"{path}: {said}") from error
+def in_file(error: Exception, row: int) -> str:
+    """What an error says of a part of a file before which there are some rows."""
+    return re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + row}", str(error))
 
 
-def _check_finite(table: Table, path: str, row: int, gaps: bool) -> None:
-    """Raise where a number is infinite or, unless ``gaps`` may be there, missing. ``row`` rows of the file come before."""
+def _check_finite(table: Table, gaps: bool) -> None:
+    """Raise where a number is infinite or, unless ``gaps`` may be there, missing."""
     if table.is_mixed:
         return
     X = table.X.tocoo() if sparse.issparse(table.X) else table.X
     values = X.data if sparse.issparse(X) else X
-    bad = np.isinf(values) if gaps else ~np.isfinite(values)
-    if not bad.any():
-        return
-    first = tuple(np.argwhere(bad)[0])
-    i, j = (X.row[first], X.col[first]) if sparse.issparse(X) else first
-    name = str(j) if table.feature_names is None else table.feature_names[j]
-    what = "infinite" if np.isinf(values[first]) else "missing"
-    raise ValueError(
-        f"{path}: column {name!r}: a value is {what} (the first in row {row + int(i) + 1}); fill in or remove such "
-        f"rows, or leave the column out (--drop {name})"
-    )
+    bad = np.isinf(values) if gaps and isinstance(X, np.ndarray) else ~np.isfinite(values)
+    if bad.any():
+        first = tuple(np.argwhere(bad)[0])
+        i, j = (X.row[first], X.col[first]) if sparse.issparse(X) else first
+        name = str(j) if table.feature_names is None else table.feature_names[j]
+        what = "infinite" if np.isinf(values[first]) else "missing"
+        remedy = f"fill in or remove such rows, or leave the column out (--drop {name})"
+        raise ValueError(f"column {name!r}: a value is {what} (the first in row {i + 1}); {remedy}")
 
 
 def _within_memory(path: str, tables: Iterator[Table]) -> Iterator[Table]:
@@ -230,16 +224,14 @@ def _keys(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind not in "OU":
         return values
     cells = [str(cell).strip() for cell in values.tolist()]
-    form = format_of(set(cells))
-    return classes(values) if form is None else days(np.array([parsed(cell, form) for cell in cells], "datetime64[us]"))
+    dates = meanings(set(cells), DATES)
+    return typed(values) if dates is None else np.array([dates[0][cell] for cell in cells])
 
 
 def files_of(path: str | os.PathLike) -> list[str]:
     """The files that :func:`read` reads: the path itself, or the images of a folder. For standard input there are none."""
     path = os.fspath(path)
-    if path == "-":
-        return []
-    return [os.fspath(file) for file in image_files(path)] if os.path.isdir(path) else [path]
+    return [] if path == "-" else [os.fspath(file) for file in image_files(path)] if os.path.isdir(path) else [path]
 
 
 def has_columns(path: str) -> bool:

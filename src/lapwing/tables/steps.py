@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -69,7 +70,7 @@ class Prepared:
     @property
     def is_scaled(self) -> bool:
         """Whether some columns were standardised."""
-        return any(_scalers(self.steps))
+        return _scaler(self.steps) is not None
 
     def settled(self, estimator: Any) -> Any:
         """A copy of the estimator that leaves the scales of the columns as they are, where they are settled already."""
@@ -79,15 +80,13 @@ class Prepared:
 
     def unscaled(self, columns: Sequence[int]) -> Prepared:
         """The same, with some columns of ``table.X``, such as places in space, in the units of the table."""
-        steps, X = deepcopy(self.steps), self.given
-        for scaler in _scalers(steps):  # one, whose columns come first
+        steps = deepcopy(self.steps)
+        if scaler := _scaler(steps):  # its columns come first
             own = [j for j in columns if j < scaler.n_features_in_]
             scaler.scale_[own] = scaler.var_[own] = 1.0
             if scaler.with_mean:
                 scaler.mean_[own] = 0.0
-        for _, step in _after(steps):
-            X = step.transform(X)
-        return replace(self, steps=steps, table=replace(self.table, X=X))
+        return replace(self, steps=steps, table=replace(self.table, X=Pipeline(_after(steps)).transform(self.given)))
 
     def model(self, estimator: Any) -> Any:
         """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read.
@@ -235,24 +234,22 @@ def units_differ(X: np.ndarray) -> bool:
 
 def _said(preparation: Preparation, scaled: bool) -> str:
     """What the steps do, in words."""
-    kinds, gaps = [column["kind"] for column in preparation.columns_.values()], preparation.n_gaps_
-    text, dates, sentences = (kinds.count(kind) for kind in ("category", "date", "text"))
-    done = [
-        f"{text} text column{'s' * (text != 1)} one-hot encoded" if text else "",
-        f"{sentences} column{'s' * (sentences != 1)} of sentences by their words" if sentences else "",
-        (f"{dates} dates as numbers" if dates > 1 else "1 date as a number") + _formats(preparation) if dates else "",
-        f"{gaps:,} missing value{'s' * (gaps != 1)} imputed" if gaps else "",
-        "columns standardised" if scaled and text + sentences < len(kinds) else "",
-    ]
-    return ", ".join(filter(None, done))
-
-
-def _formats(preparation: Preparation) -> str:
-    """How dates were read, where there was a choice, as with 01/02/2024."""
-    formats = {column["written"] for column in preparation.columns_.values() if column["kind"] == "date"} - {ISO, None}
-    words = {"%d": "day", "%m": "month", "%Y": "year", "%y": "year", "%b": "month", "%B": "month"}
-    read = sorted("-".join(words[part] for part in re.findall("%[dmYybB]", form)) for form in formats)
-    return f" ({', '.join(dict.fromkeys(read))})" if read else ""
+    columns, gaps = preparation.columns_.values(), preparation.n_gaps_
+    kinds = Counter(column["kind"] for column in columns)
+    text, sentences, dates = kinds["category"], kinds["text"], kinds["date"]
+    # How dates were read, where there was a choice, as with 01/02/2024.
+    forms = {column["written"] for column in columns if column["kind"] == "date"} - {ISO, None}
+    words = {"d": "day", "m": "month", "Y": "year", "y": "year", "b": "month", "B": "month"}
+    read = {"-".join(words[part] for part in re.findall("%([dmYybB])", form)) for form in forms}
+    done = {
+        f"{text} text column{'s' * (text != 1)} one-hot encoded": text,
+        f"{sentences} column{'s' * (sentences != 1)} of sentences by their words": sentences,
+        (f"{dates} dates as numbers" if dates > 1 else "1 date as a number")
+        + f" ({', '.join(sorted(read))})" * bool(read): dates,
+        f"{gaps:,} missing value{'s' * (gaps != 1)} imputed": gaps,
+        "columns standardised": scaled and text + sentences < len(columns),
+    }
+    return ", ".join(line for line, is_so in done.items() if is_so)
 
 
 def _ids(rows: Any, left_out: dict[str, str]) -> Any:
@@ -266,13 +263,12 @@ def _after(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [(name, step) for name, step in steps if not isinstance(step, Preparation)]
 
 
-def _scalers(steps: list[tuple[str, Any]]) -> Iterator[StandardScaler]:
-    """The scalers among the steps and their parts."""
-    for _, step in steps:
-        if isinstance(step, StandardScaler):
-            yield step
-        for _, part, _ in getattr(step, "transformers_", ()):
-            yield from _scalers(getattr(part, "steps", []))
+def _scaler(steps: list[tuple[str, Any]]) -> StandardScaler | None:
+    """The scaler among the steps, which is the last that columns of numbers go through."""
+    last = steps[-1][1] if steps else None
+    if isinstance(last, ColumnTransformer):
+        last = last.named_transformers_.get("number", [None])[-1]
+    return last if isinstance(last, StandardScaler) else None
 
 
 # What a model takes
@@ -284,21 +280,18 @@ def preparation_of(model: Any) -> Preparation | None:
     return first if isinstance(first, Preparation) else None
 
 
-def text_columns(model: Any) -> dict[int, list[str]]:
-    """The numbers of the columns in which a model without a preparation takes text, and the categories that its encoder knows."""
+def text_columns(model: Any) -> list[int]:
+    """The numbers of the columns in which a model without a preparation takes text."""
     step = getattr(model, "reducer_", model)  # a model with a classifier after it
     if isinstance(step, Pipeline):
         # up to the first step that knows, such as the encoder after an imputer
-        return next((found for _, part in step.steps if (found := text_columns(part))), {})
+        return next((found for _, part in step.steps if (found := text_columns(part))), [])
     if isinstance(step, ColumnTransformer):
         parts = [(part, column_numbers(step, columns)) for _, part, columns in step.transformers_]
-        return {chosen[j]: known for part, chosen in parts for j, known in text_columns(part).items()}
-    if isinstance(step, TfidfVectorizer):
-        return {0: []}
+        return sorted(chosen[j] for part, chosen in parts for j in text_columns(part))
     if isinstance(step, OneHotEncoder):
-        known = [[value for value in values if isinstance(value, str)] for values in step.categories_]
-        return {j: values for j, values in enumerate(known) if values}
-    return {}
+        return [j for j, values in enumerate(step.categories_) if any(isinstance(value, str) for value in values)]
+    return [0] if isinstance(step, TfidfVectorizer) else []
 
 
 def column_numbers(transformer: ColumnTransformer, columns: Any) -> list[int]:

@@ -1,15 +1,25 @@
-"""The rows of a data set with their labels, and what all formats share: roles of columns, and labels that are classes."""
+"""The rows of a data set with their labels, and what all formats share.
+
+Files may come from anywhere: only ordinary ones are read, in bounded memory, and errors name the file. Columns have roles, and
+labels are classes or numbers.
+"""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from .._extras import require
@@ -17,6 +27,10 @@ from .cells import MISSING
 from .preparation import INDEX, check_once, listed
 
 BATCH_VALUES = 2**21  # numbers per batch: 16 MB of float64
+TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
+TEXT_TIMES = 25  # the same factor for compressed text once it is unpacked, from which numbers are made
+LONGEST = 300  # characters of what a library says of a file, which may quote all of it
+UNPACKED = {".gz": gzip.open, ".bz2": bz2.open}
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 #: Marks of unknown labels. The marks that are taken out may be the names of classes.
@@ -74,13 +88,17 @@ class Table:
         """Whether the columns of X are as the file has them."""
         return hasattr(self.X, "column_names")
 
+    @property
+    def beside(self) -> list[np.ndarray]:
+        """What there is of each row beside the features."""
+        return [values for values in (self.y, self.ids, *self.aside.values()) if values is not None]
+
     def take(self, rows: Any) -> Table:
         """Some of the rows."""
         places = np.arange(len(self))[rows]
         y, ids = (None if values is None else values[places] for values in (self.y, self.ids))
         aside = {name: values[places] for name, values in self.aside.items()}
-        X = self.X.take(places) if self.is_mixed else self.X[places]
-        return replace(self, X=X, y=y, ids=ids, aside=aside)
+        return replace(self, X=self.X.take(places) if self.is_mixed else self.X[places], y=y, ids=ids, aside=aside)
 
     def to_frame(self) -> Any:
         """The features as a pandas DataFrame."""
@@ -95,12 +113,10 @@ def joined(tables: list[Table]) -> Table:
     first = tables[0]
     stack = require("pyarrow", "tables").concat_tables if first.is_mixed else np.concatenate
     stack = sparse.vstack if sparse.issparse(first.X) else stack
-    y, ids = (
-        None if getattr(first, name) is None else np.concatenate([getattr(table, name) for table in tables])
-        for name in ("y", "ids")
-    )
-    aside = {name: np.concatenate([table.aside[name] for table in tables]) for name in first.aside}
     X = first.X if len(tables) == 1 else stack([table.X for table in tables])
+    y = None if first.y is None else np.concatenate([table.y for table in tables])
+    ids = None if first.ids is None else np.concatenate([table.ids for table in tables])
+    aside = {name: np.concatenate([table.aside[name] for table in tables]) for name in first.aside}
     return replace(first, X=X, y=y, ids=ids, aside=aside, n_read=sum(map(len, tables)))
 
 
@@ -148,8 +164,10 @@ def roles_of(names: list[str], wanted: Any, path: str, named: bool = True) -> Ro
     """The role of each column, as the parameters of :func:`lapwing.tables.batches` say; columns named there must exist."""
     try:
         check_once(names)
-        label = None if wanted.label is None else _column(names, named, wanted.label, "label")
-        identifier = None if wanted.id is None else _column(names, named, wanted.id, "id")
+        label, identifier = (
+            None if given is None else _column(names, named, given, option)
+            for option, given in (("label", wanted.label), ("id", wanted.id))
+        )
         dropped = [_column(names, named, name, "drop") for name in wanted.drop]
         aside = [_column(names, named, name, "aside") for name in wanted.aside]
         features = [name for name in names if name not in {label, identifier, *dropped, *aside}]
@@ -169,19 +187,15 @@ def roles_of(names: list[str], wanted: Any, path: str, named: bool = True) -> Ro
 
 def _column(names: list[str], named: bool, given: str, option: str) -> str:
     """The column that the user named, or numbered where columns have no names."""
-    if not named and re.fullmatch(r"-?\d+", given) and -len(names) <= int(given) < len(names):
-        return names[int(given)]
     if named and given in names:
         return given
-    if not named:
-        hint = (
-            f"columns have no names; give a number, 0 to {len(names) - 1}, or --header where the first line has names"
-        )
-        raise ValueError(f"{option}={given!r}: {hint}")
+    if not named and re.fullmatch(r"-?\d+", given) and -len(names) <= int(given) < len(names):
+        return names[int(given)]
     folded = {name.casefold(): name for name in names}
     close = get_close_matches(given.casefold(), folded, n=1)
-    hint = f"did you mean {folded[close[0]]!r}?" if close else f"it has {listed(names)}"
-    raise ValueError(f"{option}={given!r}: no such column; {hint}")
+    hint = f"no such column; did you mean {folded[close[0]]!r}?" if close else f"no such column; it has {listed(names)}"
+    numbers = f"give a number, 0 to {len(names) - 1}, or --header where the first line has names"
+    raise ValueError(f"{option}={given!r}: {hint if named else f'columns have no names; {numbers}'}")
 
 
 # Labels
@@ -196,24 +210,27 @@ def unknown(y: np.ndarray) -> np.ndarray:
     return np.array([label is None or label != label or str(label).strip() in UNKNOWN for label in y], dtype=bool)
 
 
-def classes(y: np.ndarray) -> np.ndarray:
-    """Labels as int64 where all are whole numbers, as float64 where they are quantities, else as text.
+def with_classes(table: Table) -> Table:
+    """The table whose labels are classes. -1 is an unknown one; where -1 and 1 are all there are, they become 0 and 1."""
+    if table.y is None:
+        return table
+    missing, notes = unknown(table.y), table.notes
+    found = typed(table.y[~missing])
+    names = set(found.tolist())
+    if names == {-1, 1}:
+        found, notes = (found + 1) // 2, (*notes, "labels -1 and 1 are read as two classes, 0 and 1")
+    elif names & {-1, "-1"}:
+        notes = (*notes, "the label -1 stands for an unknown class; if it is a class, give it another name")
+    y = np.full(len(missing), -1, dtype=object if found.dtype.kind == "U" else found.dtype)
+    y[~missing] = found
+    return replace(table, y=y.astype(str) if found.dtype.kind == "U" else y, notes=notes)
 
-    Text such as ``007``, which is not the usual way to write a whole number, stays text, so that two classes never become
-    one. A missing label becomes -1, which stands for an unknown class; where -1 and 1 are all there are, they become 0 and 1.
+
+def typed(y: np.ndarray) -> np.ndarray:
+    """Values as int64 where all are whole numbers, as float64 where they are quantities, else as text.
+
+    Text such as ``007``, which is not the usual way to write a whole number, stays text, so that two classes never become one.
     """
-    missing = unknown(y)
-    found = _typed(y[~missing])
-    if found.dtype.kind == "i" and set(found.tolist()) == {-1, 1}:
-        found = (found + 1) // 2
-    if not missing.any():
-        return found
-    whole = np.full(len(y), -1, dtype=object if found.dtype.kind == "U" else found.dtype)
-    whole[~missing] = found
-    return whole.astype(str) if found.dtype.kind == "U" else whole
-
-
-def _typed(y: np.ndarray) -> np.ndarray:
     if y.dtype.kind in "iub" and (y <= np.iinfo(np.int64).max).all():
         return y.astype(np.int64)
     if y.dtype.kind == "f":
@@ -225,40 +242,79 @@ def _typed(y: np.ndarray) -> np.ndarray:
     return text.astype(np.float64) if quantities else text
 
 
-def with_classes(table: Table) -> Table:
-    """The table whose labels are classes."""
-    if table.y is None:
-        return table
-    y, notes = classes(table.y), table.notes
-    names = {str(label).removesuffix(".0") for label in set(table.y[~unknown(table.y)].tolist())}
-    if names == {"-1", "1"}:
-        notes = (*notes, "labels -1 and 1 are read as two classes, 0 and 1")
-    elif "-1" in names:
-        notes = (*notes, "the label -1 stands for an unknown class; if it is a class, give it another name")
-    return replace(table, y=y, notes=notes)
-
-
 def with_targets(table: Table, path: str) -> Table:
     """The table whose labels are numbers; NaN where they are missing."""
     if table.y is None:
         return table
     missing = unknown(table.y)
-    y = np.full(len(table.y), np.nan)
-    try:
-        y[~missing] = [float(label) for label in table.y[~missing].tolist()]
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path}: the labels are words, and the graph reads numbers ({error}); name a column of numbers, or leave Target "
-            "out of the graph"
-        ) from error
     if missing.all():
         raise ValueError(f"{path}: all targets are missing; name a column that has some")
-    return replace(table, y=y)
+    try:
+        return replace(table, y=np.where(missing, np.nan, table.y).astype(np.float64))
+    except (TypeError, ValueError) as error:
+        why = f"the labels are words, and the graph reads numbers ({error}); name a column of numbers, or leave Target out"
+        raise ValueError(f"{path}: {why}") from error
+
+
+# Files
+
+
+def known(suffixes: Iterable[str]) -> str:
+    return f"known are {' '.join(sorted(suffixes))}"
 
 
 def batch_rows(n_features: int) -> int:
     return min(max(BATCH_VALUES // max(n_features, 1), 64), 65_536)
 
 
-def known(suffixes: Iterable[str]) -> str:
-    return f"known are {' '.join(sorted(suffixes))}"
+def check_file(path: str | os.PathLike) -> None:
+    """Raise where a path is not an ordinary file. A pipe that nobody writes to would be waited for without end."""
+    mode = os.stat(path).st_mode  # where there is no such file, this raises the system's own message
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError(f"{path}: a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
+
+
+@contextmanager
+def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
+    """A context that turns what a library raises about the content of a file into one error that names the file.
+
+    Damaged files make libraries raise almost any exception, so that this context is only for calls of libraries.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+            raise  # the error is about the file, and not about its content
+        if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
+            raise
+        why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())
+        why = why if len(why) <= LONGEST else f"{why[:LONGEST]} ..."
+        raise ValueError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
+
+
+def limit(size: int) -> int:
+    """The bytes of memory that reading a file of this size may take: a multiple of the size, and at least ``working_memory``."""
+    return max(TIMES * size, int(get_config()["working_memory"] * 2**20))
+
+
+def check_memory(path: str | os.PathLike, needed: float, size: int, what: str = "reading it") -> None:
+    """Raise before memory is taken, where reading a file of this size would need more than it allows."""
+    if needed > limit(size):
+        raise ValueError(
+            f"{path}: {what} takes {needed / 2**20:,.0f} MiB of memory, and the limit for this file is "
+            f"{limit(size) / 2**20:,.0f} MiB: {TIMES} times its size, or scikit-learn's working_memory where that is more; if "
+            "the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, in MiB)"
+        )
+
+
+def unpacked(path: str) -> bytes:
+    """The content of a text file, uncompressed where its name says so, which may not take more memory than is allowed."""
+    check_file(path)
+    size = os.path.getsize(path)
+    most = limit(size) * TEXT_TIMES // TIMES
+    opener: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
+    with opener(path, "rb") as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        check_memory(path, limit(size) + 1, size, "what it unpacks to")
+    return content
