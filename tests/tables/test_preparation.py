@@ -1,6 +1,7 @@
 """The same table gives the same numbers, to the last bit, whoever reads it: the command line, pandas, polars, or by types."""
 
 import csv
+import time
 import warnings
 from datetime import date, datetime
 from itertools import product
@@ -270,6 +271,25 @@ def test_categories_in_upper_and_lower_case_are_one():
     with warnings.catch_warnings(action="error"):
         apart = Preparation(match_case=True).fit(table)
     assert apart.columns_["plan"]["known"] == ["BASIC", "Basic", "Plus", "basic", "plus"]
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "polars"])
+def test_numbers_with_gaps_that_are_names(kind):
+    """Readers make floats of whole numbers with gaps."""
+    codes = {"array": np.array, "pandas": pandas.Series, "polars": polars.Series}[kind](
+        [10115.0, np.nan, 80331.0, np.nan]
+    )
+    preparation = Preparation(categories=["zip"]).fit({"zip": codes, "n": range(4)})
+    assert preparation.transform({"zip": codes, "n": range(4)})[:, 0].tolist() == ["10115", "", "80331", ""]
+    assert preparation.n_gaps_ == 2
+
+
+def test_many_different_names_take_no_time():
+    """A name is tried as a date once, and not in each of 71 formats after the first name was none."""
+    start = time.perf_counter()
+    preparation = Preparation().fit({"id": [f"C{i}" for i in range(30_000)], "n": np.arange(30_000) % 7})
+    assert time.perf_counter() - start < 10  # 0.5 s; it was 36 s
+    assert preparation.left_out_ == {"id": "names the rows"}
 
 
 def test_a_column_of_many_words_among_numbers_is_text():

@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 WIDE = 1_000  # characters per line where the output is not a terminal, so that lines are never folded
+SHOWN = 8  # how many eigenvalues and names are printed
 # Control characters except tabs and ends of lines, characters that turn the direction of text, and halves of characters.
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -42,6 +43,14 @@ def counted(number: int, what: str) -> str:
     """A number and what it counts, such as ``1 row`` or ``1,797 rows``."""
     plural = f"{what}es" if what.endswith("s") else f"{what}s"
     return f"{number:,} {what if number == 1 else plural}"
+
+
+def some(values: Any, form: str = "{}") -> str:
+    """The first of many values, and how many there are."""
+    if values is None or not len(values):
+        return ""
+    more = f", ... ({len(values):,} in all)" if len(values) > SHOWN else ""
+    return form.format(", ".join(map(str, values[:SHOWN])) + more)
 
 
 def print_json(value: Any) -> None:

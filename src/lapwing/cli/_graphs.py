@@ -8,13 +8,11 @@ A formula can call nothing but the constructors of public graphs and transformer
 from __future__ import annotations
 
 import ast
-import operator
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from inspect import isclass, signature
-from typing import Any, NoReturn
+from inspect import signature
+from typing import Any, NamedTuple
 
 from ._console import say
 from ._options import refuse
@@ -24,14 +22,13 @@ LONGEST_FORMULA = 1_000  # characters
 NOT_WRITTEN = ("Combination", "Empty", "Graph", "Intersection", "Precomputed", "Scaled", "Union")
 # The transformers that On may apply to the rows.
 TRANSFORMERS = {
-    "Gower": "lapwing.graphs",
     **dict.fromkeys(["PCA", "TruncatedSVD"], "sklearn.decomposition"),
     **dict.fromkeys(
         ["MaxAbsScaler", "MinMaxScaler", "Normalizer", "RobustScaler", "StandardScaler"], "sklearn.preprocessing"
     ),
 }
-BETWEEN_GRAPHS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.BitAnd: operator.and_, ast.BitOr: operator.or_}
-SIGNS = {**BETWEEN_GRAPHS, ast.Mult: operator.mul, ast.Div: operator.truediv}
+WRITTEN = (ast.Expression, ast.keyword, ast.List, ast.Tuple, ast.Load, ast.BinOp, ast.UnaryOp)
+SIGNS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr, ast.USub)
 
 
 def parsed(text: str) -> Any:
@@ -45,132 +42,99 @@ def parsed(text: str) -> Any:
         return None if plain == "none" else KNN()
     if plain.isascii() and plain.isdigit() and int(plain):
         return int(plain)
-    formula = Formula(text)
-    if len(text) > LONGEST_FORMULA:
-        formula.refuse(f"it is longer than {LONGEST_FORMULA:,} characters")
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        where = f" (near character {error.offset})" if isinstance(error, SyntaxError) and error.offset else ""
-        formula.refuse(f"it is no formula{where}")
-    found = formula.value(tree.body)
-    if not isinstance(found, Graph):
-        formula.refuse("it is a number that is no number of neighbours")
+        if len(text) > LONGEST_FORMULA:
+            raise ValueError(f"it is longer than {LONGEST_FORMULA:,} characters")
+        formula = Formula()
+        tree = ast.fix_missing_locations(formula.visit(ast.parse(text.strip(), mode="eval")))
+        found = eval(compile(tree, "--graph", "eval"), {"__builtins__": {}}, formula.known)
+        if not isinstance(found, Graph):
+            raise ValueError("it is no graph, and no number of neighbours")
+    except (ArithmeticError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
+        why = f"it is no formula ({error.msg})" if isinstance(error, SyntaxError) else str(error) or "it is no formula"
+        refuse(
+            f"{text if len(text) < 80 else f'{text[:77]}...'!r}: {why}. Write supervised, semi, propagate, none, knn, a number "
+            "of neighbours, or a formula such as 'KNN(5) + 0.5 * SameClass()'",
+            "--graph",
+        )
     return found
 
 
-class Formula:
-    """Computes what a formula stands for, from its syntax tree."""
+class Formula(ast.NodeTransformer):
+    """Checks the syntax tree of a formula, in which KNN stands for KNN().
 
-    def __init__(self, text: str):
+    All that may stand there are plain values, signs between graphs and numbers, and calls of what is known.
+    """
+
+    def __init__(self) -> None:
         from .. import graphs
 
-        self.text = text
         public = {name: getattr(graphs, name) for name in graphs.__all__ if name not in NOT_WRITTEN}
-        self.graphs = {name: cls for name, cls in public.items() if isclass(cls) and issubclass(cls, graphs.Graph)}
+        self.known = {name: cls for name, cls in public.items() if isinstance(cls, type)}
+        self.known |= {name: getattr(import_module(module), name) for name, module in TRANSFORMERS.items()}
 
-    def refuse(self, why: str) -> NoReturn:
-        given = self.text if len(self.text) < 80 else f"{self.text[:77]}..."
-        refuse(
-            f"{given!r}: {why}. Write supervised, semi, propagate, none, knn, a number of neighbours, or a formula such as "
-            "'KNN(5) + 0.5 * SameClass()'",
-            "--graph",
-        )
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if not isinstance(node, WRITTEN + SIGNS):
+            raise ValueError(f"{ast.unparse(node)!r} is no graph, number, text or list, and may not stand there")
+        return super().generic_visit(node)
 
-    def value(self, node: ast.expr) -> Any:
-        """A graph, or a number that a graph is multiplied by."""
-        written = ast.unparse(node)
-        if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
-            left, right = self.value(node.left), self.value(node.right)
-            try:
-                return SIGNS[type(node.op)](left, right)
-            except TypeError:
-                what = "two graphs" if type(node.op) in BETWEEN_GRAPHS else "a graph and a number"
-                self.refuse(f"{written!r}: this sign stands between {what}")
-            except (ValueError, ZeroDivisionError) as error:
-                self.refuse(f"{written!r}: {error}")
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return self.value(node.operand) * -1
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            return node.value
-        name = node.func if isinstance(node, ast.Call) else node
-        if not isinstance(name, ast.Name):
-            self.refuse(f"{written!r} is no graph, sum, difference, multiple, intersection or union of graphs")
-        if name.id not in self.graphs:
-            close = get_close_matches(name.id.lower(), folded := {known.lower(): known for known in self.graphs}, n=1)
-            hint = f"did you mean {folded[close[0]]}?" if close else f"known are {', '.join(sorted(self.graphs))}"
-            self.refuse(f"there is no graph {name.id!r} to be written here; {hint}")
-        return self.made(self.graphs[name.id], node)
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        return node
 
-    def made(self, cls: Any, node: ast.expr) -> Any:
-        """What a class makes of the arguments that are written; KNN without brackets is KNN()."""
-        args = [self.argument(arg) for arg in node.args] if isinstance(node, ast.Call) else []
-        named = {str(part.arg): self.argument(part.value) for part in getattr(node, "keywords", [])}
-        known = list(signature(cls).parameters)
-        if unknown := [name for name in named if name not in known]:
-            self.refuse(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(known) or 'none'}")
-        try:
-            return cls(*args, **named)
-        except (TypeError, ValueError) as error:
-            self.refuse(f"{cls.__name__}: {error}")
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        for side in (node.left, node.right):  # a text times a large number would fill the memory
+            if isinstance(side, ast.List | ast.Tuple) or isinstance(getattr(side, "value", 0), str | bytes):
+                raise ValueError(f"{ast.unparse(node)!r}: signs stand between graphs and numbers")
+        return self.generic_visit(node)
 
-    def argument(self, node: ast.expr) -> Any:
-        """A plain value, a graph as in ``Similarity(KNN(5))``, or a transformer as in ``On(PCA(0.98), KNN(5))``."""
-        name = getattr(node.func if isinstance(node, ast.Call) else node, "id", None)
-        if name in TRANSFORMERS and isinstance(node, ast.Call):
-            return self.made(getattr(import_module(TRANSFORMERS[name]), name), node)
-        if name in self.graphs or (isinstance(node, ast.BinOp) and type(node.op) in SIGNS):
-            return self.value(node)
-        try:
-            return ast.literal_eval(node)
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-            self.refuse(f"{ast.unparse(node)!r} is no number, text, list or other plain value")
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.visit_Call(ast.Call(node, [], []))
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = getattr(node.func, "id", None) or ast.unparse(node.func)
+        if name not in self.known:
+            close = get_close_matches(name.lower(), folded := {known.lower(): known for known in self.known}, n=1)
+            hint = f"did you mean {folded[close[0]]}?" if close else f"known are {', '.join(sorted(self.known))}"
+            raise ValueError(f"there is no graph {name!r} to be written here; {hint}")
+        has = list(signature(self.known[name]).parameters)
+        if wrong := [str(given.arg) for given in node.keywords if given.arg not in has]:
+            raise ValueError(f"{name} has no parameter {wrong[0]!r}; it has {', '.join(has) or 'none'}")
+        given, named = [self.visit(arg) for arg in node.args], [self.visit(arg) for arg in node.keywords]
+        return ast.Call(node.func, given, named)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What the user said about the graph and the parameters."""
+class Choice(NamedTuple):
+    """What the user said of the graph and of dimensions."""
 
-    graph: Any  # as parsed, where it was given
-    asked: str | None  # which option decided about the graph
-    parameters: dict[str, Any]
-    dimensions: str | None = None
-
-    @classmethod
-    def given(
-        cls,
-        estimator: Any,
-        graph: str | None,
-        neighbors: int | None,
-        parameters: dict[str, Any],
-        dimensions: str | None,
-    ) -> Choice:
-        """The choice of ``--graph``, ``--neighbors``, ``--param`` and ``--dimensions``."""
-        for option, value in (("--graph", graph), ("--neighbors", neighbors)):
-            if value is not None and "graph" not in estimator.get_params():
-                refuse(f"{type(estimator).__name__} has no graph", option)
-        if graph is not None and (neighbors is not None or "graph" in parameters):
-            refuse(f"give --graph, or {'-k' if neighbors is not None else '-p graph'}", "--graph")
-        if isinstance(parameters.get("graph"), str):
-            parameters = {**parameters, "graph": parsed(parameters["graph"])}
-        asked = next((f"-p {key}" for key in parameters if key.partition("__")[0] == "graph"), None)
-        asked = "--graph" if graph is not None else f"-k {neighbors}" if neighbors is not None else asked
-        return cls(neighbors if graph is None else parsed(graph), asked, parameters, dimensions)
+    asked: str | None  # the option that decided about the graph
+    is_sized: bool  # whether the number of dimensions was given
 
 
-def configure(estimator: Any, choice: Choice) -> None:
-    """Set the dimensions, the graph and the parameters. What the method does not have is an error."""
-    parameters, known = choice.parameters, estimator.get_params()
-    if choice.graph is not None:
-        estimator.set_params(graph=choice.graph)
+def configure(
+    estimator: Any, graph: str | None, neighbors: int | None, parameters: dict[str, Any], dimensions: str | None
+) -> Choice:
+    """Set what ``--graph``, ``--neighbors``, ``--param`` and ``--dimensions`` say. What the method does not have is an error."""
+    known = estimator.get_params()
+    for option, value in (("--graph", graph), ("--neighbors", neighbors)):
+        if value is not None and "graph" not in known:
+            refuse(f"{type(estimator).__name__} has no graph", option)
+    if graph is not None and (neighbors is not None or "graph" in parameters):
+        refuse(f"give --graph, or {'-k' if neighbors is not None else '-p graph'}", "--graph")
+    asked = next((f"-p {key}" for key in parameters if key.partition("__")[0] == "graph"), None)
+    asked = "--graph" if graph is not None else f"-k {neighbors}" if neighbors is not None else asked
+    chosen = neighbors if graph is None else parsed(graph)
+    if isinstance(parameters.get("graph"), str):
+        parameters = {**parameters, "graph": parsed(parameters["graph"])}
+    if chosen is not None:
+        estimator.set_params(graph=chosen)
     if any(key.startswith("graph__") for key in parameters):
         estimator.set_params(graph=_as_graph(estimator))
-    if choice.dimensions is not None:
+    if dimensions is not None:
         steps = [f"{step}__n_components" for step, _ in getattr(estimator, "steps", [])]
         name = [name for name in (*steps, "n_features_to_select", "n_components") if name in known][-1]
         if name in parameters:
             refuse(f"give -d, or -p {name}=...", "--dimensions")
-        estimator.set_params(**{name: _number(choice.dimensions, estimator)})
+        estimator.set_params(**{name: _number(dimensions, estimator)})
     known = estimator.get_params()
     for key in parameters:
         if key not in known:
@@ -178,6 +142,7 @@ def configure(estimator: Any, choice: Choice) -> None:
             hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(known))}"
             refuse(f"{type(estimator).__name__} has no parameter {key!r}; {hint}", "--param")
     estimator.set_params(**parameters)
+    return Choice(asked, dimensions is not None or "n_components" in parameters)
 
 
 def _as_graph(estimator: Any) -> Any:
@@ -232,8 +197,7 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
         say(f"the {column} are NOT USED: {type(estimator).__name__} looks at the features alone{way}")
         return
     estimator.set_params(graph="semi" if partly else "supervised")
-    is_chosen = choice.dimensions is not None or "n_components" in choice.parameters
-    if not partly and not is_chosen and isinstance(estimator, ProjectingReducer):
+    if not partly and not choice.is_sized and isinstance(estimator, ProjectingReducer):
         estimator.set_params(n_components="auto")  # as many as tell classes apart
     kind = "semi-supervised" if partly else "supervised"
     say(f"the {column} are used: {kind} graph {_as_graph(estimator)!r} (--graph none leaves them out)")
@@ -247,56 +211,48 @@ def placed(estimator: Any, prepared: Any) -> Any:
     """
     from ..graphs import Graph
 
-    columns = Columns(prepared.table)
-    given = estimator.get_params(deep=False)
-    for name in ("graph", "penalty"):
-        if isinstance(given.get(name), Graph):
-            estimator.set_params(**{name: columns.placed(given[name], list(range(prepared.table.X.shape[1])))})
+    names = prepared.table.feature_names
+    names = [None] * prepared.table.X.shape[1] if names is None else names
+    seen: dict[bool, set[int]] = {True: set(), False: set()}
+    for name, graph in estimator.get_params(deep=False).items():
+        if isinstance(graph, Graph):
+            estimator.set_params(**{name: _placed(graph, list(enumerate(names)), seen)})
     if not prepared.is_scaled:
         return prepared
-    if columns.scaled:
+    if seen[False]:
         say("the graph reads standardised columns (--standardize no leaves them as they are, beside=True those of On)")
-    return prepared.unscaled(sorted(columns.beside)) if columns.beside else prepared
+    return prepared.unscaled(sorted(seen[True])) if seen[True] else prepared
 
 
-class Columns:
-    """The columns of a table, and which of them graphs read."""
+def _placed(graph: Any, columns: list[tuple[int, Any]], seen: dict[bool, set[int]]) -> Any:
+    """The graph with its columns by place. It sees ``columns``, their places in the table and their names.
 
-    def __init__(self, table: Any):
-        self._names = table.feature_names
-        self.beside = set[int]()  # columns that only graphs read
-        self.scaled = False  # whether a graph is built on columns that the map reads too
+    ``seen`` gathers the columns that graphs alone read (True), and those that the map reads, too.
+    """
+    from ..graphs import Chain, Graph, On
 
-    def placed(self, graph: Any, columns: list[int] | None) -> Any:
-        """The graph with its columns by place. It sees ``columns``; None where a transformer made other columns of them."""
-        from ..graphs import Chain, Graph, On
+    given = graph.get_params(deep=False)
+    if isinstance(graph, On) and hasattr(graph.what, "fit"):
+        columns = []  # those that a transformer makes have no names
+    elif isinstance(graph, On):
+        what = graph.what if isinstance(graph.what, list | tuple) else [graph.what]
+        given["what"] = what = [_place("what", one, columns) for one in what]
+        # A place that is none is left for the graph itself, which says what is wrong.
+        if all(isinstance(j, int) and -len(columns) <= j < len(columns) for j in what):
+            columns = [columns[j] for j in what]
+            seen[graph.beside].update(j for j, _ in columns)
+    elif isinstance(graph, Chain):
+        given |= {name: _place(name, given[name], columns) for name in ("time", "series")}
+    inner = {name: _placed(part, columns, seen) for name, part in given.items() if isinstance(part, Graph)}
+    return type(graph)(**given | inner)
 
-        given = graph.get_params(deep=False)
-        if isinstance(graph, On) and hasattr(graph.what, "fit"):
-            columns = None
-        elif isinstance(graph, On):
-            what = graph.what if isinstance(graph.what, list | tuple) else [graph.what]
-            given["what"] = what = [self._place("what", one, columns) for one in what]
-            # A place that is none is left for the graph itself, which says what is wrong.
-            if columns is not None and all(isinstance(j, int) and -len(columns) <= j < len(columns) for j in what):
-                columns = [columns[j] for j in what]
-                self.beside.update(columns if graph.beside else ())
-                self.scaled = self.scaled or not graph.beside
-        elif isinstance(graph, Chain):
-            given |= {name: self._place(name, given[name], columns) for name in ("time", "series")}
-        inner = {name: self.placed(part, columns) for name, part in given.items() if isinstance(part, Graph)}
-        return type(graph)(**given | inner)
 
-    def _place(self, what: str, column: Any, columns: list[int] | None) -> Any:
-        if not isinstance(column, str):
-            return column
-        if columns is None or self._names is None:
-            raise ValueError(
-                f"{what}={column!r} is the name of a column, and these have no names; give its place, from 0"
-            )
-        names = [self._names[j] for j in columns]
-        if column not in names:
-            close = get_close_matches(column, names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(map(repr, names[:10]))}"
-            raise ValueError(f"{what}={column!r} is no column that the graph sees; {hint}")
-        return names.index(column)
+def _place(what: str, column: Any, columns: list[tuple[int, Any]]) -> Any:
+    names = [name for _, name in columns]
+    if not isinstance(column, str) or column in names:
+        return names.index(column) if isinstance(column, str) else column
+    if not names or None in names:
+        raise ValueError(f"{what}={column!r} is the name of a column, and these have no names; give its place, from 0")
+    close = get_close_matches(column, names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(map(repr, names[:10]))}"
+    raise ValueError(f"{what}={column!r} is no column that the graph sees; {hint}")

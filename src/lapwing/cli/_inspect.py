@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import print_json, print_table, say, size
-from ._model import Import, Model, in_blocks, in_this_folder, is_ours, last_step, loaded, output_names, some
+from ._console import print_json, print_table, say, size, some
+from ._model import Import, Model, in_blocks, in_this_folder, loaded, output_names
 from ._options import Data, Json, Reading, check_output, reads_data, writing
-from ._tables import Taken, are_quantities, check_classes, reads_targets
+from ._tables import Taken, are_quantities, check_classes, is_ours, last_step, reads_targets
 
 DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
 
@@ -228,12 +228,11 @@ def _read(estimator: Any, data: str, reading: Reading) -> Any:
 
     from ..tables import read
 
-    taken = Taken(estimator)
+    taken = Taken(estimator, data)
     own = last_step(estimator)
     how = {"mixed": True, "targets": reads_targets(own), "n_features": estimator.n_features_in_}
     table = read(data, features=taken.names, **how, **reading.read)
-    if table.is_mixed:
-        table = replace(table, X=taken.rows(table))
+    table = replace(table, X=taken.rows(table))
     needed = get_tags(own).target_tags.required
     if needed and table.y is None:
         raise ValueError(

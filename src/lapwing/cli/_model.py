@@ -8,7 +8,6 @@ import re
 import sys
 import time
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -21,9 +20,18 @@ from ._console import counted, say, size, visible
 from ._graphs import Choice, configure, placed, settle_graph
 from ._methods import to_fit
 from ._options import Advanced, Data, Judge, Reading, check_output, prepares_data, reads_data, refuse, writing
-from ._tables import Taken, are_quantities, check_classes, read_prepared, reads_targets, tell_leaks, unknown
+from ._tables import (
+    Taken,
+    are_quantities,
+    check_classes,
+    is_ours,
+    last_step,
+    read_prepared,
+    reads_targets,
+    tell_leaks,
+    unknown,
+)
 
-SHOWN = 8  # how many eigenvalues and names are printed
 DATA_FILES = (
     *(".csv", ".tsv", ".txt", ".gz", ".bz2", ".zst", ".parquet", ".pq"),
     *(".npy", ".npz", ".mtx", ".svm", ".svmlight", ".libsvm"),
@@ -86,8 +94,7 @@ def fit(
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
     check_output(output, data, reading.label)
     estimator = to_fit(method)
-    choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []), dimensions)
-    configure(estimator, choice)
+    choice = configure(estimator, graph, neighbors, dict(map(_parameter, param or [])), dimensions)
     from ..persistence import save
 
     start = time.perf_counter()
@@ -229,24 +236,6 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, re
     return table
 
 
-def is_ours(estimator: Any) -> bool:
-    """Whether it is a method of lapwing, or of a class derived from one."""
-    from ..reducers import Reducer
-
-    return isinstance(estimator, Reducer)
-
-
-def last_step(model: Any) -> Any:
-    """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that.
-
-    Steps that pass rows through, "passthrough" and None, are no estimators.
-    """
-    if hasattr(model, "reducer_"):
-        return last_step(model.reducer_)
-    estimators = [step for _, step in getattr(model, "steps", []) if hasattr(step, "fit")]
-    return last_step(estimators[-1]) if estimators else model
-
-
 def _method_name(model: Any) -> str:
     return type(last_step(model)).__name__
 
@@ -308,22 +297,19 @@ def transform(
             refuse(str(error))
     start = time.perf_counter()
     whole = estimator = loaded(model, import_)
-    projector = _projector(whole, coordinates, output)
-    taken = Taken(whole)
-    how: dict[str, Any] = {"mixed": taken.is_mixed, "features": taken.names}
-    tables = batches(data, **reading.read, **how, n_features=whole.n_features_in_)
+    projector, taken = _projector(whole, coordinates, output), Taken(whole, data)
+    tables = batches(data, **reading.read, mixed=True, features=taken.names, n_features=whole.n_features_in_)
     named, plain = has_columns(data), output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", named), "id": _name(id, "id", named)}
-    notes = Notes(whole, taken, data)
     if taken.preparation is not None:  # its part is done while rows are looked at
         estimator = whole[1:]
         projector = estimator if projector is whole else projector and projector[1:]
     with Progress("projecting rows", None, "done") as update, writing(output):
-        projected = _projected(estimator, projector, notes.checked(tables), plain, update, data)
+        projected = _projected(estimator, projector, taken.each(tables), plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
-    notes.tell()
+    taken.tell()
     if output != "-":
         names = [] if projector is None else output_names(projector)
         components = f", {counted(len(names), 'component')}" if names else ""
@@ -352,75 +338,6 @@ def loaded(path: str, modules: list[str] | None) -> Any:
         if path.lower().endswith(DATA_FILES):
             raise ValueError(f"{error}; it seems to be data, of which lapwing fit {path} makes a model") from error
         raise
-
-
-class Notes:
-    """Makes rows what a model takes before they are projected, and notes gaps that are filled in and categories that are new."""
-
-    def __init__(self, model: Any, taken: Taken, data: str):
-        self._model, self._taken, self._data = model, taken, data
-        self._gaps, self._unseen = 0, dict[str, Counter[str]]()
-
-    def checked(self, tables: Iterator[Any]) -> Iterator[Any]:
-        """The tables, each of which is looked at as it passes."""
-        row = 0
-        for table in tables:
-            self._check_shape(table)
-            if self._taken.is_mixed and table.image_shape is None:
-                table = replace(table, X=self._rows(table, row) if table.is_mixed else table.X)
-                self._count_gaps(table.X, row)
-            row += len(table)
-            yield table
-
-    def _check_shape(self, table: Any) -> None:
-        fitted = getattr(last_step(self._model), "image_shape_", None)
-        if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
-            found, wanted = (" x ".join(map(str, shape)) for shape in (table.image_shape, fitted))
-            raise ValueError(
-                f"{self._data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
-                f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
-            )
-        count, wanted = table.X.shape[1], self._model.n_features_in_
-        if count != wanted:
-            found = counted(count, "column")
-            raise ValueError(f"{self._data}: {found} of features, but the model was fitted to {wanted}")
-
-    def _rows(self, table: Any, row: int) -> Any:
-        from ..tables import UnseenCategories
-
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                rows = self._taken.rows(table)
-            except ValueError as error:
-                said = re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + row}", str(error))
-                raise ValueError(f"{self._data}: {said}") from error
-        for warning in caught:
-            if not isinstance(warning.message, UnseenCategories):
-                warnings.warn(warning.message, stacklevel=2)
-                continue
-            for name, counts in warning.message.counts.items():
-                self._unseen[name] = self._unseen.get(name, Counter()) + counts
-        return rows
-
-    def _count_gaps(self, X: Any, row: int) -> None:
-        gaps = (X != X) | (X == "")
-        if gaps.any() and not self._taken.fills_gaps:
-            i, j = (int(places[0]) for places in gaps.nonzero())
-            name = str(j) if self._taken.names is None else self._taken.names[j]
-            raise ValueError(
-                f"{self._data}: column {name!r}: a value is missing (the first in row {row + i + 1}), and the model "
-                "was fitted with --no-impute; fill in or remove such rows"
-            )
-        self._gaps += int(gaps.sum())
-
-    def tell(self) -> None:
-        """Print the notes, once."""
-        if self._gaps:
-            say(f"{counted(self._gaps, 'missing value')} imputed")
-        for name, counts in self._unseen.items():
-            rows, new = counted(counts.total(), "row"), some(sorted(counts))
-            say(f"column {name!r} has values that the model does not know, which count as none, in {rows}: {new}")
 
 
 def _projector(model: Any, coordinates: bool, output: str) -> Any:
@@ -522,11 +439,3 @@ def imported(name: str) -> Any:
 def in_this_folder(modules: list[str] | None) -> list[str]:
     """The files of those modules that are in the current folder."""
     return [f"{name.replace('.', os.sep)}{end}" for name in modules or [] for end in (".py", f"{os.sep}__init__.py")]
-
-
-def some(values: Any, form: str = "{}") -> str:
-    """The first of many values, and how many there are."""
-    if values is None or not len(values):
-        return ""
-    more = f", ... ({len(values):,} in all)" if len(values) > SHOWN else ""
-    return form.format(", ".join(map(str, values[:SHOWN])) + more)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from ._console import say, say_in_one_line
+from ._console import counted, say, say_in_one_line, some
 from ._options import Reading
 
 
@@ -78,6 +82,24 @@ def are_quantities(y: Any) -> bool:
     return y is not None and y.dtype.kind == "f"
 
 
+def is_ours(estimator: Any) -> bool:
+    """Whether it is a method of lapwing, or of a class derived from one."""
+    from ..reducers import Reducer
+
+    return isinstance(estimator, Reducer)
+
+
+def last_step(model: Any) -> Any:
+    """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that.
+
+    Steps that pass rows through, "passthrough" and None, are no estimators.
+    """
+    if hasattr(model, "reducer_"):
+        return last_step(model.reducer_)
+    estimators = [step for _, step in getattr(model, "steps", []) if hasattr(step, "fit")]
+    return last_step(estimators[-1]) if estimators else model
+
+
 def reads_targets(estimator: Any) -> bool:
     """Whether a graph of the estimator reads labels as numbers."""
     given = estimator.get_params(deep=False)
@@ -91,25 +113,84 @@ class Taken:
     their first steps need them.
     """
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Any, data: str):
         from sklearn.impute import SimpleImputer
 
         from ..tables import preparation_of, text_columns
 
-        self.preparation = preparation_of(model)
+        self.data, self.preparation, self._n_features = data, preparation_of(model), model.n_features_in_
         names = getattr(model, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
         words = [] if self.preparation is not None else text_columns(model)
-        self.categories = [str(j) if self.names is None else self.names[j] for j in words]
-        self.fills_gaps = any(isinstance(part, SimpleImputer) for part in [model, *model.get_params().values()])
-        self.is_mixed = self.preparation is not None or bool(self.categories) or self.fills_gaps
+        self._categories = [str(j) if self.names is None else self.names[j] for j in words]
+        self._fills_gaps = any(isinstance(part, SimpleImputer) for part in [model, *model.get_params().values()])
+        self._image_shape = getattr(last_step(model), "image_shape_", None)
+        self._gaps, self._unseen = 0, dict[str, Counter[str]]()
 
     def rows(self, table: Any) -> Any:
-        """The rows of a table of columns: as the preparation gives them, or as pandas reads them."""
+        """The rows of a table: as the preparation gives them, or as pandas reads them."""
         from ..tables.preparation import plain_rows
 
+        if not table.is_mixed:
+            return table.X
         if self.preparation is None:
-            return plain_rows(table.X, self.categories)
+            return plain_rows(table.X, self._categories)
         names = self.preparation.columns_
         by_place = not set(names) <= set(table.feature_names) and len(names) == len(table.feature_names)
         return self.preparation.transform(table.X.rename_columns(list(names)) if by_place else table.X)
+
+    def each(self, tables: Iterator[Any]) -> Iterator[Any]:
+        """The tables with their rows as the model takes them. Gaps and new categories are counted, for ``tell``."""
+        from ..tables import UnseenCategories
+        from ..tables.reading import in_file
+
+        row = 0
+        for table in tables:
+            self._check_shape(table)
+            with warnings.catch_warnings(record=True, action="always") as caught:
+                try:
+                    table = replace(table, X=self.rows(table))
+                    self._count_gaps(table.X)
+                except ValueError as error:
+                    raise ValueError(f"{self.data}: {in_file(error, row)}") from error
+            for warning in caught:
+                if not isinstance(warning.message, UnseenCategories):
+                    warnings.warn(warning.message, stacklevel=2)
+                    continue
+                for name, counts in warning.message.counts.items():
+                    self._unseen[name] = self._unseen.get(name, Counter()) + counts
+            row += len(table)
+            yield table
+
+    def _check_shape(self, table: Any) -> None:
+        fitted, found = self._image_shape, table.image_shape
+        if fitted is not None and found is not None and fitted != tuple(found):
+            given, wanted = (" x ".join(map(str, shape)) for shape in (found, fitted))
+            raise ValueError(
+                f"{self.data}: images of {given}, but the model was fitted to {wanted} (height x width); --resize "
+                f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
+            )
+        if (count := table.X.shape[1]) != self._n_features:
+            what = f"{counted(count, 'column')} of features, but the model was fitted to {self._n_features}"
+            raise ValueError(f"{self.data}: {what}")
+
+    def _count_gaps(self, X: Any) -> None:
+        if hasattr(X, "tocsr"):
+            return  # sparse rows have none
+        gaps = (X != X) | (X == "") if X.dtype == object else X != X
+        if gaps.any() and not self._fills_gaps:
+            i, j = (int(places[0]) for places in gaps.nonzero())
+            name = str(j) if self.names is None else self.names[j]
+            where = f"column {name!r}: a value is missing (the first in row {i + 1})"
+            raise ValueError(
+                f"{where}, and the model fills in none (fit --impute makes one that does); remove such rows"
+            )
+        self._gaps += int(gaps.sum())
+
+    def tell(self) -> None:
+        """Print what was counted."""
+        if self._gaps:
+            say(f"{counted(self._gaps, 'missing value')} imputed")
+        for name, counts in self._unseen.items():
+            rows, new = counted(counts.total(), "row"), some(sorted(counts))
+            say(f"column {name!r} has values that the model does not know, which count as none, in {rows}: {new}")

@@ -240,12 +240,12 @@ def _said(preparation: Preparation, scaled: bool) -> str:
     # How dates were read, where there was a choice, as with 01/02/2024.
     forms = {column["written"] for column in columns if column["kind"] == "date"} - {ISO, None}
     words = {"d": "day", "m": "month", "Y": "year", "y": "year", "b": "month", "B": "month"}
-    read = {"-".join(words[part] for part in re.findall("%([dmYybB])", form)) for form in forms}
+    orders = sorted({"-".join(words[part] for part in re.findall("%([dmYybB])", form)) for form in forms})
+    read = f" ({', '.join(orders)})" if orders else ""
     done = {
         f"{text} text column{'s' * (text != 1)} one-hot encoded": text,
         f"{sentences} column{'s' * (sentences != 1)} of sentences by their words": sentences,
-        (f"{dates} dates as numbers" if dates > 1 else "1 date as a number")
-        + f" ({', '.join(sorted(read))})" * bool(read): dates,
+        (f"{dates} dates as numbers" if dates > 1 else "1 date as a number") + read: dates,
         f"{gaps:,} missing value{'s' * (gaps != 1)} imputed": gaps,
         "columns standardised": scaled and text + sentences < len(columns),
     }
