@@ -19,37 +19,18 @@ if TYPE_CHECKING:
     from .verification import Verification as Verification
     from .verification import verify as verify
 
-_ELSEWHERE = {
-    "Certificate": "solvers",
-    "CertificateWarning": "solvers",
-    "UnitsWarning": "auto",
-    "Verification": "verification",
-    "load": "persistence",
-    "loadings": "inspection",
-    "sampling_error": "inspection",
-    "save": "persistence",
-    "stability": "inspection",
-    "to_numpy": "device",
-    "to_onnx": "onnx",
-    "to_torch": "persistence",
-    "verify": "verification",
+_NAMES = {
+    "auto": ["UnitsWarning"],
+    "device": ["to_numpy"],
+    "inspection": ["loadings", "sampling_error", "stability"],
+    "onnx": ["to_onnx"],
+    "persistence": ["load", "save", "to_torch"],
+    "solvers": ["Certificate", "CertificateWarning"],
+    "verification": ["Verification", "verify"],
 }
-_PARTS = (
-    "blocks",
-    "clustering",
-    "comparison",
-    "data",
-    "graphs",
-    "inspection",
-    "metrics",
-    "plots",
-    "problem",
-    "reducers",
-    "report",
-    "selection",
-    "tables",
-    "testing",
-)
+_ELSEWHERE = {name: part for part, names in _NAMES.items() for name in names}
+_PARTS = ["blocks", "clustering", "comparison", "data", "graphs", "inspection", "metrics", "plots", "problem"]
+_PARTS += ["reducers", "report", "selection", "tables", "testing"]
 _INTERNAL_PARTS = ("device", "methods", "persistence")  # users import what is in them from lapwing
 
 

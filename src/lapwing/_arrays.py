@@ -21,9 +21,8 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
 
 def is_foreign(*arrays: Any) -> bool:
     """Whether one of these is an array of another library than NumPy, such as a tensor of torch."""
-    return any(
-        hasattr(X, "__dlpack__") and hasattr(X, "shape") and not isinstance(X, np.ndarray | np.generic) for X in arrays
-    )
+    others = [X for X in arrays if not isinstance(X, np.ndarray | np.generic)]
+    return any(hasattr(X, "__dlpack__") and hasattr(X, "shape") for X in others)
 
 
 def spread_rows(n: int, most: int) -> np.ndarray:

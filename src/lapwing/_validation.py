@@ -53,9 +53,8 @@ def reword_text_error(error: ValueError) -> None:
     """Raise an error that says what to do with categories, where this one is about text among the rows."""
     if "could not convert string" in str(error):
         raise ValueError(
-            f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as "
-            "OrdinalEncoder of scikit-learn does, which Gower compares as categories, and free text as columns of words, as its "
-            "TfidfVectorizer does"
+            f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as OrdinalEncoder of "
+            "scikit-learn does, and Gower compares as such, and free text as columns of words, as its TfidfVectorizer does"
         ) from error
 
 
@@ -81,17 +80,14 @@ def check_rows(X: Any) -> None:
     """Raise where X is something that no method can read rows from."""
     package, name = type(X).__module__.partition(".")[0].partition("_")[0], type(X).__name__
     if isinstance(X, str | PathLike):
-        raise TypeError(
-            f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X, or, to a method that reads rows in "
-            f"blocks, pyarrow.dataset.dataset({str(X)!r})"
-        )
+        path = repr(str(X))
+        remedy = f"lapwing.tables.read({path}).X, or, to be read in blocks, pyarrow.dataset.dataset({path})"
+        raise TypeError(f"X={path} is a path, not rows; pass {remedy}")
     if (package, name) in NO_ROWS:
         raise TypeError(f"X is a {package} {name}; pass {NO_ROWS[package, name]}")
     if isinstance(X, Iterator):
-        raise TypeError(
-            f"X is a {name}, which can be read only once; pass an array, such as numpy.array(list(X)), or give its parts to "
-            "partial_fit, where the method has it"
-        )
+        remedy = "pass an array, such as numpy.array(list(X)), or its parts to partial_fit, where the method has it"
+        raise TypeError(f"X is a {name}, which can be read only once; {remedy}")
 
 
 def check_in_memory(X: Any, who: str) -> None:
@@ -103,9 +99,7 @@ def check_in_memory(X: Any, who: str) -> None:
     elif any(base.__module__ == f"{__package__}.blocks._sources" for base in type(X).__mro__):
         kind, remedy = "rows in blocks", "X.load()"
     elif package in ("dask", "zarr") and getattr(X, "nbytes", 0) > (room := get_config()["working_memory"]) * 2**20:
-        kind = (
-            f"a {package} array of {X.nbytes / 2**20:,.0f} MiB, more than scikit-learn's working_memory of {room:,} MiB"
-        )
+        kind = f"a {package} array of {X.nbytes / 2**20:,.0f} MiB, above the working_memory of {room:,} MiB"
         remedy = "numpy.asarray(X)"
     else:
         return

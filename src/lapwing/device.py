@@ -50,9 +50,7 @@ class Device:
 
     def __init__(self, X: Any):
         if getattr(X, "is_sparse", False) or "sparse" in str(getattr(X, "layout", "")):
-            raise TypeError(
-                "X is a sparse tensor, which is not supported; pass X.to_dense(), or a sparse matrix of SciPy on the CPU"
-            )
+            raise TypeError("X is a sparse tensor, which is not taken; pass X.to_dense(), or a sparse array of SciPy")
         self.library = type(X).__module__.partition(".")[0]
         number = tuple(map(int, X.__dlpack_device__()))
         self.name = str(X.device) if self.library == "torch" else str(number)
@@ -107,10 +105,7 @@ def validated(
         data = rows_of_numpy.validated(to_numpy(estimator), host(X), host(y), weights, fitting, least)
         data.host = data.host if device is None else host
     elif sample_weight is not None:
-        raise ValueError(
-            f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, sparse arrays or blocks, and X is "
-            "something else"
-        )
+        raise ValueError(f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, but X is none")
     else:
         rows = X.detach() if device.library == "torch" else require("torch", "gpu").from_dlpack(X)
         data = TorchData(checked(estimator, rows, fitting, least or (2 if fitting else 1)), y)
@@ -126,19 +121,12 @@ def checked(estimator: Any, X: Any, fitting: bool, least: int) -> Any:
             raise ValueError(f"X holds {X.dtype}, and numbers are needed; convert it to float32 or float64")
         X = X.to(torch.float32 if X.dtype in (torch.float16, torch.bfloat16) else torch.float64)
     if X.ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got an array of {X.ndim} dimensions: X has shape {tuple(X.shape)}; reshape it to "
-            "(n_samples, n_features)"
-        )
+        raise ValueError(f"Expected 2D array, and X has shape {tuple(X.shape)}; reshape it to (n_samples, n_features)")
     if len(X) < least or 0 in X.shape:
-        raise ValueError(
-            f"Found array with {len(X)} sample(s) (shape={tuple(X.shape)}) while a minimum of {least} is required."
-        )
-    if not fitting and X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as "
-            "input."
-        )
+        raise ValueError(f"Found array with {len(X)} sample(s), of shape {tuple(X.shape)}; {least} are the minimum")
+    if not fitting and X.shape[1] != (expected := estimator.n_features_in_):
+        name = type(estimator).__name__
+        raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {expected} features as input.")
     lowest, highest = X.aminmax()
     largest = float(torch.maximum(-lowest, highest))
     if not largest < np.inf:
@@ -216,18 +204,9 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 class TorchData(Data):
-    """Rows that are a tensor. ``X`` is a copy on the host, made where something asks for it that computes with NumPy.
+    """Rows that are a tensor of float32 or float64, and their labels, an array of any library. They take no sample weights.
 
-    Parameters
-    ----------
-    tensor : torch.Tensor of shape (n, d)
-        The rows, in float32 or float64.
-    y : array-like of shape (n,), default=None
-        Their labels, an array of any library.
-    weights : None
-        Tensors take no sample weights.
-    source : TorchData, default=None
-        The same rows with the features that they were given with.
+    ``X`` is a copy on the host, made where something asks for it that computes with NumPy. ``source`` is as that of Data.
     """
 
     host, is_on_device, knows_gram = staticmethod(host), True, True
@@ -427,8 +406,9 @@ class TorchData(Data):
         """As those of :class:`Data`; a tensor where ``cols`` is one."""
         numbers, others = self.own(rows), self.own(cols)
         found = self.torch.empty(cols.shape, dtype=self.torch.float64, device=others.device)
-        if self.tensor.device.type == "cuda" and import_module(".device_search", __package__).triton is not None:
-            import_module(".device_search", __package__).differences(self.tensor, numbers, others, found)
+        kernels = import_module(".device_search", __package__) if self.tensor.device.type == "cuda" else None
+        if kernels is not None and kernels.triton is not None:
+            kernels.differences(self.tensor, numbers, others, found)
         else:
             step = max(1, self.entries // (cols.shape[1] * self.d))
             for own, near, out in zip(numbers.split(step), others.split(step), found.split(step), strict=True):
@@ -464,11 +444,8 @@ class TorchData(Data):
 
     @cached_property
     def unit(self) -> TorchData:
-        lengths = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0)))[:, None]
-        parts = [
-            (block.double() / own).to(block.dtype)
-            for block, own in zip(self.blocks, lengths.split(self.step), strict=True)
-        ]
+        lengths = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0)))[:, None].split(self.step)
+        parts = [(block.double() / own).to(block.dtype) for block, own in zip(self.blocks, lengths, strict=True)]
         unit = TorchData(self.torch.cat(parts), self.labels)
         unit.searched_on = self.searched_on
         return unit
@@ -509,9 +486,7 @@ def on_first_device(data: Any, request: Request) -> Data:
     """NumPy rows as ``search="torch"`` searches them: on the first GPU, or on the CPU where there is none."""
     torch = require("torch", "gpu")
     if request.metric_params or not is_named(request.metric, "euclidean", "l2", "cosine"):
-        raise ValueError(
-            f'search="torch" does not go with metric={request.metric!r}; use "euclidean" or "cosine", or leave search out'
-        )
+        raise ValueError(f'search="torch" does not go with metric={request.metric!r}; use "euclidean" or "cosine"')
     if not data.has_features or data.is_sparse:
         what = "is sparse" if data.has_features else "holds a kernel"
         raise ValueError(f'search="torch" compares dense rows, and X {what}; leave search out')
@@ -526,16 +501,9 @@ def on_first_device(data: Any, request: Request) -> Data:
 
 
 class DeviceMatrix:
-    """A symmetric sparse matrix without a diagonal, on a device. Each pair of rows is listed once.
+    """A symmetric sparse matrix of n rows without a diagonal, on a device.
 
-    Parameters
-    ----------
-    n : int
-        The number of rows.
-    first, second : torch.Tensor of shape (n_pairs,)
-        The numbers of the two rows of each pair, with ``first < second``.
-    weights : torch.Tensor of shape (n_pairs,)
-        The entries, in float64.
+    Each pair of rows is listed once, by their numbers, ``first < second``, and its entry, in float64.
     """
 
     def __init__(self, n: int, first: Any, second: Any, weights: Any):

@@ -147,9 +147,8 @@ def _plain(step: Any, where: str, places: Places | None = None) -> Any:
         steps = enumerate(step.steps)
         return Pipeline([(n, _plain(part, f"{where}step {n!r}: ", None if i else places)) for i, (n, part) in steps])
     if isinstance(step, FeatureUnion):
-        parts = [
-            (n, _plain(part, f"{where}step {n!r}: ", places)) for n, part in step.transformer_list if part != "drop"
-        ]
+        kept = [(n, part) for n, part in step.transformer_list if part != "drop"]
+        parts = [(n, _plain(part, f"{where}step {n!r}: ", places)) for n, part in kept]
         return FeatureUnion(parts, transformer_weights=step.transformer_weights)
     if isinstance(step, ColumnTransformer):
         return _union(step, where, places or {j: ("", j) for j in range(step.n_features_in_)})
@@ -180,9 +179,7 @@ def _union(step: ColumnTransformer, where: str, places: Places) -> FeatureUnion:
 def _input_of(places: Any, who: str) -> str:
     names = {name for name, _ in places}
     if len(names) > 1:
-        raise TypeError(
-            f"{who} takes numbers and text at once, which to_onnx cannot write; use a step for each of them"
-        )
+        raise TypeError(f"{who} takes numbers and text at once, which to_onnx cannot write; use a step for each")
     return next(iter(names), "")
 
 

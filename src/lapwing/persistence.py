@@ -52,19 +52,9 @@ LARGEST_TREE = 2**24  # bytes of a tree that is compressed, which take 25 times 
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 SCORES = ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression")
 # Methods, partial functions, operators and generators of other kinds than RandomState have no place in a model.
-KINDS = {
-    *(
-        "BytearrayNode",
-        "BytesNode",
-        "ConstructorFromReduceNode",
-        "DTypeNode",
-        "DefaultDictNode",
-        "DictNode",
-        "FunctionNode",
-    ),
-    *("JsonNode", "ListNode", "LossNode", "MaskedArrayNode", "NdArrayNode", "ObjectNode", "RandomStateNode", "SetNode"),
-    *("SliceNode", "SparseMatrixNode", "TreeNode", "TupleNode", "TypeNode"),
-}
+KINDS = {"BytearrayNode", "BytesNode", "ConstructorFromReduceNode", "DTypeNode", "DefaultDictNode", "DictNode"}
+KINDS |= {"FunctionNode", "JsonNode", "ListNode", "LossNode", "MaskedArrayNode", "NdArrayNode", "ObjectNode", "SetNode"}
+KINDS |= {"RandomStateNode", "SliceNode", "SparseMatrixNode", "TreeNode", "TupleNode", "TypeNode"}
 # Compiled code follows the sizes of arrays unchecked: those of these machines, and those with one column per feature.
 LIBSVM = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR")
 OF_FEATURES = ("_fit_X", "cluster_centers_")
@@ -99,21 +89,18 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     skops = _skops()
     if not any(name.endswith("_") for name in getattr(estimator, "__dict__", ())):  # partial_fit leaves sums_ at least
         check_is_fitted(estimator)
-    parts = list(_inside(estimator))
-    if any(hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic) for _, value, _ in parts):
+    inside = list(_inside(estimator))
+    if any(hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic) for _, value, _ in inside):
         estimator = to_numpy(estimator)
-    for place, value, held in parts:
+    for place, value, held in inside:
         thing = value if isfunction(value) else type(value)
         is_checked = (isfunction(value) or held is not None) and name_of(thing) not in own()
         if is_checked and getattr(sys.modules.get(thing.__module__), thing.__name__, None) is not thing:
-            raise ValueError(
-                f"{place} is {value!r:.60}, and no other program finds {thing.__qualname__} in {thing.__module__}; define it at "
-                "the top of a module"
-            )
+            why = f"no other program finds {thing.__qualname__} in {thing.__module__}"
+            raise ValueError(f"{place} is {value!r:.60}, and {why}; define it at the top of a module")
     try:
-        content, root = packed(
-            skops.dumps({"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": estimator})
-        )
+        parts = {"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": estimator}
+        content, root = packed(skops.dumps(parts))
         Tree().visit(root)  # what could not be read is not written
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"{type(estimator).__name__} cannot be stored: {in_a_line(error)}") from error
@@ -361,14 +348,10 @@ def to_torch(estimator: BaseEstimator) -> Any:
     """
     torch = require("torch", "torch")
     if not isinstance(estimator, LinearReducer) or type(estimator).transform is not LinearReducer.transform:
-        name = type(estimator).__name__
-        raise TypeError(
-            f"{name} is no linear method that takes rows as they are, as to_torch needs; LPP, OLPP, NPE are"
-        )
+        raise TypeError(f"{type(estimator).__name__} is no linear method that takes rows as they are: not for to_torch")
     check_is_fitted(estimator)
     V = estimator.components_
-    bias = -(V.astype(np.float64) @ estimator.mean_)
-    weight = torch.from_numpy(V)
+    weight, bias = torch.from_numpy(V), torch.from_numpy(-(V.astype(np.float64) @ estimator.mean_))
     layer = torch.nn.utils.skip_init(torch.nn.Linear, *V.T.shape, dtype=weight.dtype)
-    layer.load_state_dict({"weight": weight, "bias": torch.from_numpy(bias)})
+    layer.load_state_dict({"weight": weight, "bias": bias})
     return layer

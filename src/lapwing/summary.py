@@ -22,20 +22,11 @@ LEAST_ROOM = 1024  # MiB that sums over rows may take, whatever working_memory i
 
 
 class Summary(Data):
-    """Rows, some of which are the means of groups of samples.
+    """Rows, some of which are the means of groups of samples, with the label of the group, and its size as weight.
 
-    Parameters
-    ----------
-    X, y, weights
-        As for :class:`~lapwing.data.Data`; a group has its mean as row, its label, and its number of samples as weight.
-    scatter : callable
-        From one weight per row to the sum of the scatters of samples about the rows that stand for them, each under its weight.
-    dtype : numpy.dtype
-        The type of the samples.
-    shares : ndarray of shape (d,), default=None
-        The share of the samples that are not 0, of each column.
-    found : list of (request, edges), default=()
-        The neighbours of rows, where these were searched for among all samples.
+    ``scatter`` gives, for one weight per row, the sum of the scatters of samples about the rows that stand for them, each under
+    its weight. ``dtype`` is the type of the samples, ``shares`` are as in Data, and ``found`` lists requests for neighbours,
+    which were searched for among all samples, and their edges.
     """
 
     knows_gram = True

@@ -245,9 +245,7 @@ def _check_labels(graph: Graph, X: Any, y: np.ndarray) -> None:
         return None
     _expect(_close(L, _matrix(graph, X, np.char.add("class ", codes.astype(str)))), "it reads the names of classes")
     as_class = names.size > 2 and _close(L, _matrix(graph, X, np.where(codes == 0, -1, codes)))
-    _expect(
-        not as_class, "-1 is one more class; read labels from data.classes, and leave out the rows that have -1 there"
-    )
+    _expect(not as_class, "-1 is one more class; read labels from data.classes, and leave out the rows with -1 there")
 
 
 def _check_fit(graph: Graph, X: Any, y: np.ndarray) -> None:
@@ -290,9 +288,8 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     orthogonal = problem.ratio or problem.subject_to is ORTHOGONAL
     if not orthogonal or hasattr(model, "components_"):  # directions in the features of a kernel are not known
         B = model.components_ @ model.components_.T if orthogonal else Z.T @ (problem.subject_to @ Z)
-        _expect(
-            _close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {np.abs(B - np.eye(len(B))).max():.3g}; {where}"
-        )
+        off = np.abs(B - np.eye(len(B))).max()
+        _expect(_close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {off:.3g}; {where}")
     if not hasattr(model, "n_iter_"):  # an iteration ends at another problem than the one it begins with
         # The terms before they cancel; an eigenvalue of 0 is rounding of these.
         uncancelled = np.abs(Z.T @ (np.abs(A.diagonal())[:, None] * Z)).max()
@@ -350,13 +347,7 @@ def _check_saved(estimator: Any, X: Any, y: np.ndarray) -> None:
     _expect(same, "it does not; what transform reads must be in attributes that end in _")
 
 
-MAP_CHECKS: tuple[Check, ...] = (
-    _check_refit,
-    _check_failed_fit,
-    _check_row_order,
-    _check_saved,
-    _check_problem,
-)
+MAP_CHECKS: tuple[Check, ...] = (_check_refit, _check_failed_fit, _check_row_order, _check_saved, _check_problem)
 for _function, _checks in ((check_graph, GRAPH_CHECKS), (check_map, MAP_CHECKS)):  # there is no text under python -OO
     _listed = "".join(f"    - {check.__doc__}\n" for check in _checks)
     _function.__doc__ = (_function.__doc__ or "").replace("are:\n\n", f"are:\n\n{_listed}\n")

@@ -107,13 +107,9 @@ def verify(
     if graph is not None:
         again.set_params(graph=graph)
     elif not all(request.search in (None, "torch") for request in own.graph_.requests()):
-        unknown.append(
-            "another program searched for the neighbours, and may find others; their weights as graph= would settle it"
-        )
+        unknown.append("another program searched for the neighbours, and may find others; pass their weights as graph=")
     if getattr(own, "landmarks", None) is not None and not isinstance(own.random_state, int):
-        raise ValueError(
-            "the landmarks were drawn without a seed, so no fit repeats them; use random_state=0 in the fit"
-        )
+        raise ValueError("the landmarks were drawn without a seed, so no fit repeats them; fit with random_state=0")
     with warnings.catch_warnings(action="ignore"):  # the fit has given these warnings
         again.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         failures = _differences(own, again, X, unknown)

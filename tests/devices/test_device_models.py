@@ -171,7 +171,7 @@ def test_what_is_wrong_with_x(there):
             LPP(2).fit(X).transform(torch.where(X > 15, bad, X))
     with pytest.raises(ValueError, match="64 features"):
         LPP(2).fit(X).transform(X[:, :5])
-    with pytest.raises(ValueError, match="1 dimensions"):
+    with pytest.raises(ValueError, match="Expected 2D array"):
         LPP(2).fit(X[0])
     with pytest.raises(TypeError, match="sparse tensor"):
         LPP(2).fit(X.to_sparse())

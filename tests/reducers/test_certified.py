@@ -353,7 +353,7 @@ def test_other_data_and_labels():
     assert "X_fit_ of the model has shape (120, 32)" in " ".join(
         lapwing.verify(LaplacianEigenmaps(2).fit(X), X[1:]).failures
     )
-    with pytest.raises(ValueError, match="drawn without a seed, so no fit repeats them; use random_state=0 in the fit"):
+    with pytest.raises(ValueError, match="drawn without a seed, so no fit repeats them; fit with random_state=0"):
         lapwing.verify(KernelLPP(2, landmarks=30).fit(X), X)
     with pytest.raises(ValueError, match="requires y"):
         lapwing.verify(model, X)

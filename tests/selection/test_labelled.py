@@ -180,7 +180,7 @@ def test_bootstrap_of_labelled_rows():
     [
         (None, "requires y to be passed"),
         (np.full(600, -1), "no known label"),
-        (np.where(KNOWN, 1, -1), "relabel the classes as 0 and 1"),
+        (np.where(KNOWN, 1, -1), "relabel them as 0 and 1"),
         (np.where(KNOWN, 3, -1), "one class only"),
         (Y[:-1], "y has 599 labels, but X has 600"),
     ],

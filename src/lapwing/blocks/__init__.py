@@ -103,38 +103,22 @@ def _check_features(estimator: Any, blocks: Blocks) -> None:
     if blocks.shape[1] != n_features:
         raise ValueError(f"X has {blocks.shape[1]} features, but {name} is expecting {n_features} features as input")
     if blocks.feature_names is not None and not hasattr(estimator, "feature_names_in_"):
-        warnings.warn(
-            f"X has feature names, but {name} was fitted without feature names; columns are taken in their order",
-            UserWarning,
-            stacklevel=caller_stacklevel(),
-        )
+        message = f"X has feature names, but {name} was fitted without feature names; columns are taken in their order"
+        warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
 
 
 class BlockData(Data):
     """Rows in blocks, of which one pass finds the sums. :meth:`with_neighbors` makes a :class:`Summary` of them.
 
-    Parameters
-    ----------
-    blocks : Blocks
-    codes : ndarray of shape (n,), default=None
-        The classes of the rows, -1 where unknown; None where nothing reads them.
-    weights : ndarray of shape (n,), default=None
-        How many samples each row stands for, where no neighbours are asked for.
-    requests : list of Request, default=None
-        The neighbours that will be asked for; None where that is not known yet.
-    by_class : bool, default=False
-        Whether classes may weigh differently, so that each has sums of its own.
+    ``codes`` are the classes of the rows, -1 where unknown, or None where nothing reads them. ``requests`` are the neighbours
+    that will be asked for, None where that is not known yet; only where there are none, rows may have weights. ``by_class``
+    says whether classes may weigh differently, so that each has sums of its own.
     """
 
     scale: Any = 1  # what columns are divided by
 
     def __init__(
-        self,
-        blocks: Blocks,
-        codes: Any = None,
-        weights: Any = None,
-        requests: Sequence[Request] | None = None,
-        by_class: bool = False,
+        self, blocks: Blocks, codes: Any = None, weights: Any = None, requests: Any = None, by_class: bool = False
     ):
         super().__init__(blocks, None, weights)
         self.is_ready, self.by_class, self.is_wide, self.given = requests is not None, by_class, False, blocks
@@ -165,10 +149,9 @@ class BlockData(Data):
         size, room = rows * self.d * self.dtype.itemsize + 4 * self.d**2 * 8, working_memory()
         if size > HELD_SHARE * room:
             raise ValueError(
-                f"queries={queries} and their neighbours are up to {rows:,} rows of {self.d} features, and take "
-                f"{size / 2**20:,.0f} MiB with the sums of products of features, more than half of scikit-learn's "
-                f"working_memory of {room / 2**20:,.0f} MiB; use fewer queries or neighbours, or "
-                f"sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
+                f"queries={queries} and their neighbours, up to {rows:,} rows of {self.d} features, take {size / 2**20:,.0f} MiB "
+                f"with the sums of products, more than half of scikit-learn's working_memory of {room / 2**20:,.0f} MiB; use "
+                f"fewer queries or neighbours, or sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
             )
 
     # ---- the passes
@@ -262,10 +245,8 @@ def _added(none: ClassSums, numbers: Any, codes: Any, weights: Any, angles: bool
     """The sums over a block, and those of the rows of these ascending numbers that it holds."""
     rows = slice(first, first + len(block))
     if angles and not (squares := squared_lengths(block)).all():
-        raise ValueError(
-            f'metric="cosine" is undefined for zero vectors, and row {first + int(np.argmin(squares)):,} of X is one; remove '
-            "such rows or use another metric"
-        )
+        zero = f"row {first + int(np.argmin(squares)):,} of X"
+        raise ValueError(f'metric="cosine" is undefined for zero vectors, and {zero} is one; remove such rows')
     sums = none.take(block, None if codes is None else codes[rows], None if weights is None else weights[rows])
     return [sums, *taken(numbers, first, block)]
 

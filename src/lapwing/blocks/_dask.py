@@ -26,9 +26,8 @@ class DaskBlocks(Blocks):
 
     def __init__(self, array: Any):
         if not isinstance(array, require("dask.array", "dask").Array):
-            raise TypeError(
-                f"X is a dask {type(array).__name__}; pass a dask array, for example X.to_dask_array(lengths=True)"
-            )
+            kind = type(array).__name__
+            raise TypeError(f"X is a dask {kind}; pass a dask array, for example X.to_dask_array(lengths=True)")
         if array.ndim != 2:
             raise ValueError(f"X has {array.ndim} dimensions, shape {array.shape}; it must have two: rows and features")
         if np.isnan(array.shape).any():

@@ -17,6 +17,7 @@ from .._arrays import is_foreign, memory_map
 from .._extras import Progress
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
+CHOSEN = "lapwing.blocks.as_blocks(X, columns=[...])"  # what messages propose
 Block = np.ndarray
 
 
@@ -76,7 +77,6 @@ class Blocks:
         return np.concatenate(self.each(partial(taken, rows), "reading rows")[0])
 
     def load(self) -> Block:
-        """All rows."""
         return np.concatenate([block for _, block in self])
 
 
@@ -122,10 +122,8 @@ class ParquetBlocks(Blocks):
         kinds = {name: dataset.schema.field(name).type for name in self.feature_names}
         for name, kind in kinds.items():
             if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-                raise ValueError(
-                    f"column {name!r} of X is {kind}, not numbers; name it as y if it holds the labels, or choose columns of "
-                    "numbers: lapwing.blocks.as_blocks(X, columns=[...])"
-                )
+                remedy = "name it as y if it holds the labels, or choose columns of numbers"
+                raise ValueError(f"column {name!r} of X is {kind}, not numbers; {remedy}: {CHOSEN}")
         small = all(types.is_float32(kind) or types.is_float16(kind) for kind in kinds.values())
         self.dtype = np.dtype(np.float32 if small else np.float64)
         self.shape = (dataset.count_rows(), len(self.feature_names))
@@ -142,10 +140,8 @@ class ParquetBlocks(Blocks):
             for j, column in enumerate(batch.columns):
                 if column.null_count:
                     row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-                    raise ValueError(
-                        f"column {self.feature_names[j]!r} of X has missing values (the first in row {row:,}); impute or drop "
-                        "such rows, or choose other columns: lapwing.blocks.as_blocks(X, columns=[...])"
-                    )
+                    said = f"column {self.feature_names[j]!r} of X has missing values (the first in row {row:,})"
+                    raise ValueError(f"{said}; impute or drop such rows, or choose other columns: {CHOSEN}")
                 block[:, j] = column.to_numpy(zero_copy_only=False)
             yield block
             start += batch.num_rows
@@ -167,13 +163,10 @@ class ParquetBlocks(Blocks):
     def _batches(self, columns: Any, rows: int) -> Iterator[Any]:
         from pyarrow import dataset
 
-        options = {}
-        if isinstance(
-            getattr(self._dataset, "format", None), dataset.ParquetFileFormat
-        ):  # read in pieces, and not ahead
+        options: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}  # read in pieces, and not ahead
+        if isinstance(getattr(self._dataset, "format", None), dataset.ParquetFileFormat):
             scan = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
             options["fragment_scan_options"] = scan
-        options |= {"batch_readahead": 1, "fragment_readahead": 1}
         batches = self._dataset.to_batches(columns=columns, batch_size=rows, **options)
         return (batch for batch in batches if batch.num_rows)
 
