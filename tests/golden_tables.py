@@ -432,6 +432,7 @@ GRAPHS = {
         CodingLength(5, weights="uniform")
         CodingLength(5, distortion=2.0)
         CodingLength(5, dimension=3.0)
+        CodingLength(5, origin=0)
         CodingLength(5, metric="manhattan")
         CodingLength(12)
         CodingLength(5, queries=30)

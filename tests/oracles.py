@@ -134,6 +134,14 @@ def same_class_heat_weights(X, y, t="auto"):
     return by_pairs(n, lambda i, j: np.exp(-(d[i, j] ** 2) / t) if (i, j) in linked else 0.0)
 
 
+def same_class_cosines(X, y):
+    """Thesis, section 6.2.1: an edge between two samples of the same label, weighed by eq. 6.5."""
+    lengths = np.sqrt(np.sum(X**2, axis=1))
+    return by_pairs(
+        len(X), lambda i, j: X[i] @ X[j] / (lengths[i] * lengths[j]) if comparable(y, i, j, "same_class") else 0.0
+    )
+
+
 def affinity(X, y, k=7):
     """Sugiyama (2007), section 3.2: local scaling by the k-th nearest of the class, the farthest where there are fewer."""
     d = distances(X)

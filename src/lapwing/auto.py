@@ -157,6 +157,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     """``n_components=``, ``ridge=`` and ``pca=`` on these rows."""
     given, rules = check_options(estimator), estimator._rules
     k, pca, constraint = given.get("n_components"), given.get("pca"), given.get("constraint", "matrix")
+    automatic = isinstance(pca, str) and pca == "auto"
     share = isinstance(k, Real) and not isinstance(k, Integral)
     # Maps without pca= have other words for n_components=, and ask for them themselves.
     count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
@@ -169,13 +170,17 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     ridge: float | None
     if not by_default or constraint != "matrix":
         ridge = 0.0 if by_default else float(given.get("ridge", 0.0))
-    elif isinstance(pca, str) and graphs.labels_attract and graphs.only_attracts and not (large and not instead):
+    elif automatic and graphs.labels_attract and graphs.only_attracts and not (large and not instead):
         ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
     elif large:
-        ridge = LARGE_RIDGE if instead and isinstance(pca, str | None) else 0.0
+        ridge = LARGE_RIDGE if instead and (automatic or pca is None) else 0.0
     else:
         ridge = rules.ridge
-    if not isinstance(pca, str):
+    if pca == "lanczos" and count is None:
+        raise ValueError(
+            f'pca="lanczos" takes steps by the number of components, and n_components={k!r}; give a whole number'
+        )
+    if not automatic:
         too_large = pca is None and "pca" in given and large and not instead
         return Settings(count, Keep(pca, count or 1, principal=principal), ridge, graphs.equal_say, too_large)
     if (ridge is None or ridge > 0) and not (rules.of_kernel and by_default and not graphs.labels_alone):
@@ -226,8 +231,11 @@ def check_options(estimator: Any) -> dict[str, Any]:
         check_count("n_components", k)
     whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
     part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
-    if not (pca is None or whole or part or (isinstance(pca, str) and pca == "auto")):
-        raise ValueError(f'pca={pca!r} must be "auto", None (the whole rank), a number, or an energy in (0, 1]')
+    by_steps = isinstance(pca, str) and pca == "lanczos" and not estimator._rules.of_kernel
+    if not (pca is None or whole or part or by_steps or (isinstance(pca, str) and pca == "auto")):
+        raise ValueError(
+            f'pca={pca!r} must be "auto", None (the whole rank), a number, an energy in (0, 1], or "lanczos", of linear maps'
+        )
     number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
     if not number and not (isinstance(ridge, str) and ridge == "auto"):
         raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
@@ -268,7 +276,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     always, rules = standardize is True, estimator._rules
     regular = chosen.ridge is None or chosen.ridge > 0
     if isinstance(getattr(estimator, "ridge", 0.0), str) and getattr(estimator, "constraint", "matrix") == "matrix":
-        regular = isinstance(getattr(estimator, "pca", None), str) and graphs.labels_attract and graphs.only_attracts
+        regular = getattr(estimator, "pca", None) == "auto" and graphs.labels_attract and graphs.only_attracts
     invariant = not rules.of_kernel and graphs.of_classes and regular
     s = data.deviations()  # finds the shares as well
     varying = s[s > 0]

@@ -28,6 +28,7 @@ LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find o
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
 # From a Gram matrix of this size on, fewer than 1 in so many directions are found by Lanczos.
 LANCZOS_SIDE, LANCZOS_SHARE = 4000, 20
+LANCZOS_STEPS = 12  # per component, with pca="lanczos", which keeps the larger half of what is found
 FEWEST_FOUND = 64  # how many directions Lanczos finds at least, so that rules see how the variance is spread
 MOST_DIRECTIONS = 1024  # of large sparse rows, a share of the variance is looked for among this many directions
 SEEN_EXPONENT = 1e-12  # rounding of an exponent of a Gaussian kernel below this is not looked at
@@ -54,7 +55,7 @@ class Keep(NamedTuple):
         rank = values.size
         if rank == 0:
             raise RankError(CONSTANT)
-        if self.share is None:
+        if self.share is None or self.share == "lanczos":
             return rank
         if isinstance(self.share, Integral):
             count = int(self.share)
@@ -158,7 +159,8 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     They come from the smaller Gram matrix. For wide rows the fourth result has the coordinates of the rows.
     """
     large = min(data.n, data.d) > LANCZOS_ROWS and _is_truncated(data, keep)
-    few = _by_lanczos(data, about, keep) if large else None
+    by_steps = keep.share == "lanczos"
+    few = _by_steps(data, about, keep) if by_steps else _by_lanczos(data, about, keep) if large else None
     if few is not None:
         values, total, vectors = few
     else:
@@ -182,6 +184,7 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     sigma, roots = np.sqrt(values[:p]), 1.0 if data.weights is None else np.sqrt(data.weights)[:, None]
     C, F = roots * vectors[:, :p] / sigma, vectors[:, :p] * sigma / roots
     N = data.centred(about).T @ C
+    F = data.centred(about) @ N if by_steps else F  # whose vectors are no eigenvectors
     if sigma.min() < SHORT_SHARE * sigma.max():  # a Gram matrix holds squares, and has few digits for short directions
         R = np.linalg.cholesky(N.T @ N).T
         N, F = solve_triangular(R, N.T, trans="T").T, F @ R.T
@@ -217,16 +220,8 @@ def _is_truncated(data: Any, keep: Keep) -> bool:
 
 def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray] | None:
     """Find twice as many directions each time until they are enough; None where a whole decomposition costs less."""
-    side, is_sparse = min(data.n, data.d), data.is_sparse
-    variances, apart = data.deviations() ** 2, data.mean() - about
-    if not variances.any():
-        keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
-    total = float(data.size * (variances.sum() + apart @ apart))
-    floor = ROUNDING[data.dtype.name] * (total + data.size * (about @ about))
-    F = data.centred(about)
-    if data.weights is not None:
-        F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
-    gram = F @ F.T if data.is_wide else F.T @ F
+    is_sparse, (gram, total, floor) = data.is_sparse, _gram_operator(data, about, keep)
+    side = gram.shape[0]
     count = max(keep.at_most or 128, 0 if is_sparse else FEWEST_FOUND)
     while True:
         count = min(count, side - 1)
@@ -244,6 +239,39 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
         if count == side - 1 or (not is_sparse and 2 * count * LANCZOS_SHARE > side):
             return None
         count *= 2
+
+
+def _by_steps(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray]:
+    """The larger half of the eigenpairs that Lanczos finds in so many steps (Kokiopoulou and Saad 2009, section 6.1)."""
+    gram, total, floor = _gram_operator(data, about, keep)
+    side, k, done = gram.shape[0], keep.n_components, 0
+    v = gram @ np.random.RandomState(0).standard_normal(side)
+    basis = np.empty((side, min(LANCZOS_STEPS * k, side)), order="F")
+    while done < basis.shape[1]:
+        Q, length = basis[:, :done], np.linalg.norm(v)
+        for _ in range(2):
+            v = v - Q @ (Q.T @ v)
+        if np.linalg.norm(v) <= 1e-10 * length:
+            break
+        basis[:, done] = v / np.linalg.norm(v)
+        v, done = gram @ basis[:, done], done + 1
+    Q = basis[:, :done]
+    values, vectors = (found[..., ::-1] for found in np.linalg.eigh(Q.T @ (gram @ Q)))
+    count = min(max((values.size + 1) // 2, k), numerical_rank(values[::-1], floor))
+    return values[:count], total, Q @ vectors
+
+
+def _gram_operator(data: Any, about: np.ndarray, keep: Keep) -> tuple[Any, float, float]:
+    """The smaller Gram matrix as an operator, its trace, and what rounding adds to an eigenvalue."""
+    variances, apart = data.deviations() ** 2, data.mean() - about
+    if not variances.any():
+        keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
+    total = float(data.size * (variances.sum() + apart @ apart))
+    floor = ROUNDING[data.dtype.name] * (total + data.size * (about @ about))
+    F = data.centred(about)
+    if data.weights is not None:
+        F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
+    return F @ F.T if data.is_wide else F.T @ F, total, floor
 
 
 def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel) -> Coordinates:

@@ -6,6 +6,7 @@ single precision, on a GPU. It also measures distances. What the neighbours are 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.random import sample_without_replacement
 
-from ._validation import check_choice, check_count
+from ._validation import caller_stacklevel, check_choice, check_count
 
 TIE = 1e-9  # distances count as equal where they differ by no more than this share
 SPARE = 4  # candidates that are asked for beyond the k nearest
@@ -99,6 +100,14 @@ def find(data: Any, request: Request) -> Edges:
     if request.among == "all":
         return of_rows(data, request, queries, everyone)
     classes, known, parts = data.classes, data.classes >= 0, []
+    fewest = int(np.bincount(classes[known]).min())
+    if request.among == "same_class" and fewest <= request.n_neighbors:
+        warnings.warn(
+            f"n_neighbors={request.n_neighbors} is more than the {fewest - 1} other samples of the smallest class: with "
+            'among="same_class", samples of such classes have all others of their class as neighbours',
+            UserWarning,
+            stacklevel=caller_stacklevel(),
+        )
     for c in range(classes.max() + 1):
         inside = classes == c if request.among == "same_class" else known & (classes != c)
         edges = of_rows(data, request, queries[classes[queries] == c], np.flatnonzero(inside))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lapwing import LPCA
+from lapwing import LPCA, KernelLPP
 from lapwing.data import as_data
 from lapwing.graphs import CodingLength
 
@@ -46,11 +46,12 @@ def length(points, D, squared_distortion):
     return (m + D) / Decimal(2) * logarithm(determinant(B)) + D / Decimal(2) * logarithm(far)
 
 
-def exact_weights(X, rows, squared_distortion):
+def exact_weights(X, rows, squared_distortion, origin="mean"):
     """Eq. 22 and 23, in 80 digits."""
     D, eps2 = X.shape[1], Fraction(squared_distortion)
     given = [[Fraction(float(x)) for x in row] for row in X]
-    centre = [sum(column) / len(given) for column in zip(*given, strict=True)]
+    by_mean = origin == "mean"
+    centre = [by_mean * sum(column) / len(given) for column in zip(*given, strict=True)]
     points = [[x - c for x, c in zip(given[i], centre, strict=True)] for i in rows]
     with localcontext() as context:
         context.prec = DIGITS
@@ -64,7 +65,7 @@ def exact_weights(X, rows, squared_distortion):
 def found_and_exact(X, k, given=np.asarray, **options):
     rows, weights = CodingLength(k, **options).patches(as_data(given(X)))
     for i in (0, 5):
-        yield weights[i], exact_weights(X, rows[i], 10 * X.shape[1] / k)
+        yield weights[i], exact_weights(X, rows[i], 10 * X.shape[1] / k, options.get("origin", "mean"))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -74,6 +75,22 @@ def test_weights_in_any_unit(d, k, scale):
     for given in (np.asarray, sparse.csr_array):
         for found, exact in found_and_exact(X, k, given):
             np.testing.assert_allclose(found, exact, atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 9])
+def test_codes_about_the_origin_as_eq_24_is_printed(d):
+    X = np.random.RandomState(d).standard_normal((14, d)) + 3
+    for given in (np.asarray, sparse.csr_array):
+        for found, exact in found_and_exact(X, 5, given, origin=0):
+            np.testing.assert_allclose(found, exact, atol=1e-9)
+    by_mean, by_origin = (LPCA(2, graph=CodingLength(5, origin=origin)).fit(X) for origin in ("mean", 0))
+    assert np.abs(by_mean.components_ - by_origin.components_).max() > 1e-3
+    K = KernelLPP(2, kernel="precomputed", graph=CodingLength(5, distortion=(2 * d) ** 0.5, dimension=d, origin=0))
+    np.testing.assert_allclose(
+        K.problem(X @ X.T).subject_to.diagonal(), by_origin.problem(X).minimise[0].degrees.diagonal(), rtol=1e-8
+    )
+    with pytest.raises(ValueError, match="origin='centre' must be one of 'mean', 0"):
+        LPCA(2, graph=CodingLength(5, origin="centre")).fit(X)
 
 
 @pytest.mark.parametrize("d", [2, 9])

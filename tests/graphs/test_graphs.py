@@ -76,6 +76,7 @@ def table():
         ("KNN-search", KNN(5, search=search), lambda X, y: o.knn_weights(X, y, 5, metric="manhattan")),
         ("SameClass", SameClass(), lambda X, y: o.same_class_weights(y)),
         ("SameClass-heat", SameClass("heat"), lambda X, y: o.same_class_heat_weights(X, y)),
+        ("SameClass-cosine", SameClass("cosine"), lambda X, y: o.same_class_cosines(X, y)),
         ("SameClass-t", SameClass("heat", t=0.2), lambda X, y: o.same_class_heat_weights(X, y, 0.2)),
         (
             "SameClass-half-median",

@@ -1,6 +1,7 @@
 """Labels, known and unknown, and what bad labels and bad parameters say."""
 
 import re
+import warnings
 
 import numpy as np
 import oracles as o
@@ -273,6 +274,16 @@ def test_numbers_of_any_kind(kind):
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
+@pytest.mark.filterwarnings("default:n_neighbors=")
+@pytest.mark.parametrize("graph", [KNN(7, among="same_class"), Reconstruction(7, among="same_class")], ids=repr)
+def test_fewer_neighbours_than_asked_for_are_said(graph):
+    y = np.r_[np.zeros(5), np.ones(N - 5)]
+    with pytest.warns(UserWarning, match=r"n_neighbors=7 is more than the 4 other samples of the smallest class"):
+        graph.build(X, y)
+    with warnings.catch_warnings(action="error"):
+        graph.build(X, np.arange(N) % 2)
+
+
 def test_classes_of_one():
     with pytest.raises(ValueError, match=r'SameClass\(weights="heat"\) needs a pair'):
         SameClass("heat").build(X, np.arange(N))

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
 from sklearn.utils import get_tags
 
-from lapwing.graphs import KNN, SameClass
+from lapwing.graphs import KNN, On, Radius, SameClass
 from lapwing.methods import METHODS
 
 X, Y = load_wine(return_X_y=True)
@@ -48,6 +49,13 @@ def test_neighbours_without_classes_are_refused_with_the_spelling_that_works(nam
         METHODS[name](2, graph=KNN(7)).fit(X, Y)
     METHODS[name](2, graph=7).fit(X, Y)
     METHODS[name](2, graph=KNN(7) & SameClass()).fit(X, Y)
+
+
+@pytest.mark.parametrize("graph", [Radius(3.0), On(PCA(3), KNN(5)), KNN(5) + KNN(3), KNN(5) - 0.1 * KNN(9)], ids=str)
+@pytest.mark.parametrize("name", ["DNE", "LFDA", "KernelLFDA"])
+def test_no_graph_of_features_alone_takes_the_place_of_one_of_classes(name, graph):
+    with pytest.raises(ValueError, match=r"reads no labels|links samples of different classes"):
+        METHODS[name](2, graph=graph).fit(X, Y)
 
 
 @pytest.mark.parametrize("name", ["LSDA", "LPDP"])

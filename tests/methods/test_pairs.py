@@ -72,12 +72,13 @@ def test_pairs_by_id_go_along_with_the_rows():
         ({"pairs": PAIRS, "sides": SIDES[:-1]}, "sides has 269 entries, and X has 270 rows"),
         ({"pairs": PAIRS + 250}, "Pairs holds row 389, but X has the rows 0 to 269"),
         ({"pairs": PAIRS, "ridge": -1.0}, "ridge=-1.0 must be"),
+        ({"pairs": PAIRS, "n_components": "auto"}, "n_components='auto' must be a whole number"),
         ({"pairs": np.zeros((0, 2), dtype=int)}, "empty"),
     ],
 )
 def test_what_cannot_be_is_named(parameters, said):
     with pytest.raises(ValueError, match=said):
-        RCA(2, **parameters).fit(X)
+        RCA(**{"n_components": 2} | parameters).fit(X)
 
 
 def test_pairs_count_rows():

@@ -299,7 +299,7 @@ def test_scores_do_not_depend_on_scale_or_order(selector):
     rows, columns = rng.permutation(60), rng.permutation(6)
     np.testing.assert_allclose(clone(selector).fit(X[rows][:, columns], Y[rows]).scores_, base[columns])
     np.testing.assert_allclose(
-        FisherScore().fit(X * np.geomspace(1e-100, 1e100, 6), Y).scores_, FisherScore().fit(X, Y).scores_
+        FisherScore().fit(X * np.geomspace(1e-50, 1e50, 6), Y).scores_, FisherScore().fit(X, Y).scores_
     )
 
 

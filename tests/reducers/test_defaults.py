@@ -5,12 +5,13 @@ from math import ceil
 import numpy as np
 import pytest
 from limits import large_from, sampled_from
+from oracles import angle
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP, KernelLPP
 from lapwing.graphs import KNN, Complete, Repulsion, SameClass
 
 X, y = load_digits(return_X_y=True)
@@ -48,6 +49,26 @@ def test_what_auto_keeps(name, k, few):
 def test_all_components_of_an_automatic_projection():
     """n_components=None has no number of directions to go by: 90 % of the variance."""
     assert OLPP(None).fit(X).n_pca_ == LPP(None).fit(X).n_pca_ == LPP(2, pca=0.9).fit(X).n_pca_
+
+
+@pytest.mark.parametrize("rows", [X, X[:50], sparse.csr_array(X), sparse.csr_array(X[:50])], ids=["", "wide"] * 2)
+def test_half_of_what_lanczos_finds_in_twelve_steps_per_component(rows):
+    """Repulsion paper, section 6.1. Where steps are as many as there are directions, the half is exact."""
+    whole = OLPP(8, pca="lanczos").fit(rows)
+    assert whole.n_pca_ == min(rows.shape[0] - 1, 64) // 2 + min(rows.shape[0] - 1, 64) % 2
+    exact = OLPP(8, pca=whole.n_pca_).fit(rows)
+    assert angle(whole.components_.T, exact.components_.T) < 1e-8
+    few = OLPP(2, pca="lanczos").fit(rows)
+    assert few.n_pca_ == few.settings_["pca"] == 12
+    np.testing.assert_allclose(few.components_ @ few.components_.T, np.eye(2), atol=1e-12)
+    apart = np.abs(few.components_ - OLPP(2, pca=12).fit(rows).components_).max()
+    assert 1e-10 < apart < 0.01  # nearly exact after 24 steps
+
+
+def test_lanczos_steps_are_counted_by_components():
+    for refused in (OLPP(None, pca="lanczos"), LPP(0.5, pca="lanczos"), KernelLPP(2, pca="lanczos")):
+        with pytest.raises(ValueError, match=r'pca=."?lanczos'):
+            refused.fit(X, MANY)
 
 
 @pytest.fixture

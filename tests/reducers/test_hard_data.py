@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from lapwing import DNE, LFDA, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.data import as_data
 from lapwing.graphs import KNN, ClosestPairs, Complete, Repulsion, SameClass
+from lapwing.methods import METHODS
 
 RNG = np.random.RandomState(0)
 DIGITS = load_digits()
@@ -295,7 +296,16 @@ def test_constant_rows_about_the_origin_have_no_direction(graph):
         LPP(1, graph=graph, center=False, pca=None).fit(np.ones((20, 3)), np.arange(20) % 2)
 
 
-@pytest.mark.parametrize("scale", [1e-100, 1e100])
-def test_rows_whose_fourth_powers_leave_the_range_are_refused(scale):
-    with pytest.raises(ValueError, match="leave the range of floating point; scale X first"):
-        LFDA(2).fit(scale * RNG.standard_normal((60, 4)), np.arange(60) % 3)
+@pytest.mark.parametrize("name", METHODS)
+def test_rows_whose_fourth_powers_leave_the_range_are_refused(name):
+    """What is fitted elsewhere is fitted without a warning, and its certificate is a number."""
+    X, y = RNG.standard_normal((60, 4, 3)) ** 2, np.arange(60) % 3
+    X = X if name == "TSA" else X[:, :, 0]
+    for scale in (1e-100, 1e-65, 1e65, 1e100):
+        with pytest.raises(ValueError, match="leave the range of floating point; scale X first"):
+            METHODS[name]().fit(scale * X, y)
+    for scale in (1e-55, 1e55):
+        model = METHODS[name]().fit(scale * X, y)
+        assert np.isfinite(model.transform(scale * X)).all()
+        found = getattr(model, "certificate_", ())
+        assert all(np.isfinite(c.residual) for c in (found if isinstance(found, list) else [found] if found else ()))

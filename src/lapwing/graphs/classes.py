@@ -64,11 +64,12 @@ class SameClass(Graph):
 
     Parameters
     ----------
-    weights : {"uniform", "heat"}, default="uniform"
+    weights : {"uniform", "heat", "cosine"}, default="uniform"
         How much a link counts. ``"uniform"`` is :math:`1/n_c` in a class of :math:`n_c` samples, i = j included, so that
         :math:`D = I` and :math:`X^\top L X = S_w`, the within-class scatter (thesis eq. 2.37 to 2.39 of [1]_). It is kept as
-        a factor of rank c, for c classes. ``"heat"`` is :math:`\exp(-\|x_i - x_j\|^2/t)` without i = j (eq. 7.3), and memory
-        grows with the sum of the squared class sizes.
+        a factor of rank c, for c classes. ``"heat"`` is :math:`\exp(-\|x_i - x_j\|^2/t)` (eq. 7.3) and ``"cosine"`` the cosine of
+        both rows (section 6.2.1), which must not be negative; both without i = j, and memory grows with the sum of the squared
+        class sizes.
     t : As in :class:`KNN`
     balance : bool, default=False
         Whether rare classes count as much as common ones: the weights of each class are multiplied such that its degrees add up
@@ -123,7 +124,7 @@ class SameClass(Graph):
         return np.where(same, weights[classes[rows]], 0.0)
 
     def adjacency(self, data: Data) -> sparse.csr_array | None:
-        if check_choice("weights", self.weights, ("uniform", "heat")) == "uniform":
+        if check_choice("weights", self.weights, ("uniform", "heat", "cosine")) == "uniform":
             return None
         edges, _ = pairs_of_classes(data)
         if not edges[0].size:

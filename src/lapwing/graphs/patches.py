@@ -157,6 +157,7 @@ class PatchGraph(Searching):
     dimension: Any
     metric: Any
     metric_params: dict | None
+    origin: Any
     include_self: bool = True
     queries: int | None = None
     random_state: int = 0
@@ -208,7 +209,10 @@ class PatchGraph(Searching):
         D = float(data.d) if self.dimension is None else check_positive("dimension", self.dimension)
         squared = 10 * D / self.n_neighbors
         squared = squared if self.distortion is None else check_positive("distortion", self.distortion) ** 2
-        squares = squares_about_mean(data)
+        by_mean = isinstance(self.origin, str) and self.origin == "mean"
+        if not (by_mean or self.origin == 0):
+            check_choice("origin", self.origin, ("mean", 0))  # raises
+        squares = squares_about_mean(data) if by_mean else data.squares
         return lambda rows, own, G, points: coding_length_weights(own, G, points, squares[rows], D, squared)
 
 
@@ -300,8 +304,7 @@ class CodingLength(PatchGraph):
 
     where :math:`S_i` selects sample i and its nearest neighbours, and the diagonal matrix :math:`W_i` holds their weights. The
     coding length is the number of bits that a patch takes up to a given distortion. A sample that does not fit the shape of a
-    patch changes it by more than others do, and gets little weight there [1]_. Code lengths are taken about the mean of all
-    samples, so that they do not depend on the origin. :class:`lapwing.LPCA` maximises this scatter.
+    patch changes it by more than others do, and gets little weight there [1]_. :class:`lapwing.LPCA` maximises this scatter.
 
     Parameters
     ----------
@@ -316,6 +319,9 @@ class CodingLength(PatchGraph):
         ``kernel="precomputed"`` has no such units, so that ``distortion`` and ``dimension`` must be given there.
     dimension : float, default=None
         The dimension D of the space in the coding length; None is the number of features.
+    origin : {"mean", 0}, default="mean"
+        From where the mean of a patch is coded. ``"mean"`` is the mean of all samples, so that moving X changes nothing, and 0
+        is the origin of X, as eq. 24 of the paper is printed.
     metric, metric_params, queries, random_state : As in :class:`KNN`
 
     References
@@ -340,6 +346,7 @@ class CodingLength(PatchGraph):
     weights: str = "coding_length"
     distortion: float | None = None
     dimension: float | None = None
+    origin: str | int = "mean"
     metric: str | Callable[..., float] = "euclidean"
     metric_params: dict | None = None
     queries: int | None = None
@@ -418,7 +425,7 @@ class TangentAlignment(PatchGraph):
     weights : As in :class:`CodingLength`
     include_self : bool, default=True
         Whether a patch has the sample it belongs to, as in the papers. scikit-learn's LTSA leaves it out.
-    distortion, dimension, metric, metric_params : As in :class:`CodingLength`
+    distortion, dimension, origin, metric, metric_params : As in :class:`CodingLength`
 
     References
     ----------
@@ -447,6 +454,7 @@ class TangentAlignment(PatchGraph):
     include_self: bool = True
     distortion: float | None = None
     dimension: float | None = None
+    origin: str | int = "mean"
     metric: str | Callable[..., float] = "euclidean"
     metric_params: dict | None = None
 

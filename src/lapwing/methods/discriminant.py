@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
+from .._validation import check_count
 from ..auto import GraphFacts, Rules, Settings
 from ..data import Data, total
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, Pairs, SameClass
@@ -30,13 +31,13 @@ class Supervised:
         return tags
 
     def _check_reads_classes(self, graph: Graph) -> None:
-        """Raise where ``graph=KNN(k)`` is not what ``graph=k`` is: the graph of the method reads labels."""
-        if isinstance(graph, KNN) and not graph.reads_labels:
+        """Raise where no part of a graph of neighbours reads labels, as ``KNN(k)`` does not, and the method's own graph does."""
+        if graph.reads_features and not (graph.reads_labels or graph.counts_pairs):
             without = "LPP with this graph and penalty=" if isinstance(self, MFA) else "OLPP"
-            k = graph.n_neighbors
+            k = getattr(graph, "n_neighbors", self.n_neighbors)  # type: ignore[attr-defined]
             raise ValueError(
                 f"graph={graph!r} reads no labels, and with it {type(self).__name__} would be {without}; use graph={k}, which "
-                f"is {self.default_graph(k)!r}"  # type: ignore[attr-defined]
+                f"is {self.default_graph(k)!r}, or (your graph) & SameClass()"  # type: ignore[attr-defined]
             )
 
 
@@ -238,7 +239,8 @@ class MFA(Supervised, LPP):
         return KNN(n_neighbors, weights="binary", among="same_class")
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        self._check_reads_classes(graphs.graph)
+        if isinstance(graphs.graph, KNN):
+            self._check_reads_classes(graphs.graph)
         return super()._problem(data, graphs)  # (1)
 
 
@@ -553,9 +555,10 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
             raise ValueError(
                 f"X is too large to be decomposed whole (sparse, {data.X.shape}); put a TruncatedSVD before {type(self).__name__}"
             )
+        k = self.n_components if self.n_components is None else check_count("n_components", self.n_components)
         T, P = F.form(laplacian_sum(problem.minimise)), F.form(problem.subject_to)
         P = P + np.trace(P) / data.d * float(self.ridge) * np.eye(len(P))
-        return Found(F, (T, P), solve(T, P, chosen.n_components), chosen)
+        return Found(F, (T, P), solve(T, P, k), chosen)
 
     def _variance(self, data: Data) -> list[Term]:
         """-T, in as many terms as there are sides."""

@@ -84,9 +84,10 @@ class LPP(LinearReducer):
         the constraint's matrix, is added to the diagonal of that matrix. 0 adds nothing.
 
         ``"auto"`` is above 0 where labels attract and nothing repels, and on large sparse X.
-    pca : "auto", None, int or float, default="auto"
-        How many principal directions of X the method may use. A float in (0, 1] is the share of the variance to keep, an
-        integer is the number of directions, and None keeps all. The graph is built before the projection.
+    pca : "auto", None, int, float or "lanczos", default="auto"
+        How many principal directions of X the method may use, once the graph is built. A float in (0, 1] is the share of the
+        variance to keep, an integer is the number of directions, None keeps all, and ``"lanczos"`` the larger half of what 12
+        Lanczos steps per component find, which takes less time than exact directions where X has many rows and columns.
 
         ``"auto"`` keeps all where there is a ridge, or where labels alone attract and classes are small; otherwise it keeps 90
         % of the variance, and at least 1.25 directions per component.

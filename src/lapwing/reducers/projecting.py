@@ -18,7 +18,7 @@ from .. import auto
 from .._arrays import row_blocks
 from .._extras import verbosity
 from .._validation import caller_stacklevel
-from ..data import EPS, OUT_OF_RANGE, Data, validated
+from ..data import EPS, Data, validated
 from ..graphs import Graph
 from ..maps import ROUNDING, Coordinates, tell_hidden
 from ..operators import Structured, diagonal
@@ -106,10 +106,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         L, B, k = laplacian_sum(problem.minimise), problem.subject_to, chosen.n_components
         lhs = F.form(L)
         rhs: Any = None if B is ORTHOGONAL else F.form(B)
-        with np.errstate(over="ignore"):
-            squares = [float(np.vdot(M, M)) for M in (lhs, rhs) if isinstance(M, np.ndarray)]
-        if not np.isfinite(squares).all() or (len(squares) == 2 and squares[1] == 0 and rhs.any()):
-            raise ValueError(OUT_OF_RANGE)
         if B is ORTHOGONAL:
             return Found(F, (lhs, None), solve(lhs, None, k), chosen)
         if problem.ratio:
