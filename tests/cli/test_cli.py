@@ -701,7 +701,7 @@ def test_a_method_is_described_without_latex_and_marks(name):
 def test_an_equation_is_printed_in_unicode():
     text = run("methods", "lpp").stdout
     assert "\n    min_V tr(Vᵀ Xᵀ L X V)   subject to   Vᵀ Xᵀ D X V = I    (1)\n" in text
-    assert "Fᵣ = (Σ_c n_c (μ_rc - μᵣ)²) / (Σ_c n_c σ_rc²)    (1)\n" in run("methods", "fisher-score").stdout
+    assert "F_r = (Σ_c n_c (μ_rc - μ_r)^2) / (Σ_c n_c σ_rc^2)    (1)\n" in run("methods", "fisher-score").stdout
 
 
 def test_a_terminal_without_unicode_is_given_other_letters():

@@ -22,9 +22,6 @@ SYMBOLS = {
     **{r"\qquad": "  ", r"\quad": "  ", r"\ ": " ", r"\,": " "},
     **dict.fromkeys([r"\left", r"\right", r"\Big", r"\Bigl", r"\Bigr", r"\textstyle"], ""),
 }
-RAISED = str.maketrans("0123456789+-dijnpst", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵈⁱʲⁿᵖˢᵗ")
-LOWERED = str.maketrans("0123456789+-aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
-UP, DOWN = "\x01", "\x02"  # Marks that stand for ^ and _ of scripts that cannot be written, until all others are found.
 BLOCK = re.compile(r"^( *)\.\. math::(.*(?:\n(?:\1 +.*)?)*)", re.M)
 WIDTH, LONGEST_NAME = 80, 18  # characters of a line, and of the name of a method
 GOALS = {
@@ -130,9 +127,8 @@ def readable(text: str) -> str:
 
 
 def equation(tex: str) -> str:
-    """LaTeX as Unicode."""
-    tex = tex.replace(r"^\top", "ᵀ")
-    tex = re.sub(r"\\tilde (\w)", "\\1\u0303", tex)
+    """LaTeX as Unicode, with x_i and x^2 as people type them."""
+    tex = re.sub(r"\\tilde (\w)", "\\1\u0303", tex.replace(r"^\top", "ᵀ"))
     tex = re.sub(r"\\(?:[a-zA-Z]+|[^a-zA-Z])", lambda found: SYMBOLS.get(found[0], found[0]), tex)
     tex = re.sub(r"\\t?frac(\w)(\w)", r"\1/\2", tex)
     before = ""
@@ -141,17 +137,10 @@ def equation(tex: str) -> str:
         tex = re.sub(r"\\(?:operatorname|text)\{([^{}]*)\}", r"\1", tex)
         tex = re.sub(r"\\tag\{([^{}]*)\}", r"   (\1)", tex)
         tex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", lambda parts: " / ".join(map(_bracketed, parts.groups())), tex)
-        tex = re.sub(r"([_^])(?:\{([^{}]*)\}|([^\s{]))", lambda found: _moved(found[1], found[2] or found[3]), tex)
-    return tex.replace(UP, "^").replace(DOWN, "_").strip()
+        tex = re.sub(r"([_^])\{(\w*)\}", r"\1\2", tex)
+        tex = re.sub(r"([_^])\{([^{}]*)\}", r"\1(\2)", tex)
+    return tex.strip()
 
 
 def _bracketed(part: str) -> str:
     return f"({part})" if " " in part.strip() else part
-
-
-def _moved(mark: str, text: str) -> str:
-    """A superscript or subscript, in small letters where Unicode has all of them."""
-    letters, sign = (RAISED, UP) if mark == "^" else (LOWERED, DOWN)
-    if all(ord(letter) in letters for letter in text):
-        return text.translate(letters)
-    return f"{sign}{text}" if len(text) == 1 or text.isalpha() else f"{sign}({text})"

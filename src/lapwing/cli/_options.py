@@ -19,18 +19,11 @@ import typer
 Advanced = partial(typer.Option, rich_help_panel="Advanced")
 
 
-def _judge(value: str) -> str:
-    if value not in (judges := ("auto", "nearest", "knn", "logistic")):
-        raise typer.BadParameter(f"{value!r} is none of {', '.join(judges)}")
-    return value
-
-
 Judge = Annotated[
-    str,
+    Literal["auto", "nearest", "knn", "logistic"],
     Advanced(
         "--judge",
         metavar="NAME",
-        callback=_judge,
         help="The classifier: nearest (neighbour), knn, logistic (regression), or auto, the better of the last two.",
     ),
 ]
@@ -111,27 +104,22 @@ class Reading:
 
     def words(self, preparing: bool = True) -> list[str]:
         """The arguments that were given, for another command; without ``preparing`` those that say how to read."""
-        words = []
+        words: list[str] = []
         for name, value in self._given.items():
             if value == SHARED[name].default or (name in self.PREPARING and not preparing):
                 continue
             yes, _, no = get_args(SHARED[name].annotation)[1].default.partition("/")
-            if isinstance(value, bool):
-                words += [yes if value else no]
-            else:
-                words += [
-                    word
-                    for item in (map(quoted, listed(value)) if isinstance(value, list) else [value])
-                    for word in (yes, item)
-                ]
+            items = map(quoted, listed(value)) if isinstance(value, list) else [value]
+            words += (
+                [yes if value else no] if isinstance(value, bool) else [word for item in items for word in (yes, item)]
+            )
         return words
 
     def changed(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The options of ``tables.read`` and of ``tables.prepare`` that are not their defaults."""
         usual = Reading()
-        pairs = ((self.read, usual.read), (self.prepare, usual.prepare))
-        read, prepare = ({name: own[name] for name in own if own[name] != default[name]} for own, default in pairs)
-        return read, prepare
+        read = {name: value for name, value in self.read.items() if value != usual.read[name]}
+        return read, {name: value for name, value in self.prepare.items() if value != usual.prepare[name]}
 
 
 SHARED = signature(Reading, eval_str=True).parameters
@@ -181,50 +169,45 @@ def quoted(column: str) -> str:
 
 def check_output(output: str, *inputs: str | None, stdout: bool = False, beside: str | None = None) -> None:
     """Raise, before any work is done, where an output would replace a file that is read, or another output (``beside``)."""
-    read: set[Any] = {_identity(os.stat(file)) for path in inputs if path != "-" for file in _files(path)}
-    read |= {_of_stream(sys.stdin)} if "-" in inputs else set()
+    read: list[Any] = [os.stat(file) for path in inputs if path not in (None, "-") for file in _files(str(path))]
+    read += [_of_stream(sys.stdin)] if "-" in inputs else []
+    status = _of_stream(sys.stdout) if output == "-" else os.stat(output) if os.path.exists(output) else None
+    if output == "-" and not stdout:
+        refuse("-: this output cannot go to standard output; name a file")
+    if status and any(one and os.path.samestat(status, one) for one in read):
+        name = "standard output is a file that" if output == "-" else output
+        refuse(f"{name} is read by this command; choose another file")
     if output == "-":
-        if not stdout:
-            refuse("-: this output cannot go to standard output; name a file")
-        if (stream := _of_stream(sys.stdout)) is not None and stream in read:
-            refuse("standard output is a file that is read by this command; choose another")
         return
-    folder, exists = os.path.dirname(os.path.realpath(output)), os.path.exists(output)
-    status = os.stat(output) if exists else None
-    if status is not None and _identity(status) in read:
-        refuse(f"{output} is read by this command; choose another file")
+    folder = os.path.dirname(os.path.realpath(output))
     if beside is not None and os.path.realpath(output) == os.path.realpath(beside):
         refuse(f"{output} is written by this command already; choose another file")
     if os.path.isdir(output):
         refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
-    if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISCHR(status.st_mode)):
+    if status and not (stat.S_ISREG(status.st_mode) or stat.S_ISCHR(status.st_mode)):
         refuse(f"{output} is a pipe or a device, not a file, and writing there may wait for ever; name a file")
     if not os.path.isdir(folder):
         refuse(f"{output}: there is no folder {folder}")
-    if not os.access(output if exists and not os.path.isfile(output) else folder, os.W_OK):
+    if not os.access(folder if status is None or os.path.isfile(output) else output, os.W_OK):
         refuse(f"{output}: you may not write there")
 
 
-def _files(path: str | None) -> list[str]:
+def _files(path: str) -> list[str]:
     """The files that are read under a name: tables, labels, models, and the images of folders."""
-    if path is None or not os.path.exists(path):
-        return []
+    if not os.path.isdir(path):
+        return [path] if os.path.exists(path) else []
     from ..tables import files_of
 
-    return [file for file in ([path] if os.path.isfile(path) else files_of(path)) if os.path.exists(file)]
+    return [file for file in files_of(path) if os.path.exists(file)]
 
 
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
-
-
-def _of_stream(stream: Any) -> tuple[int, int] | None:
-    """The identity of the file behind a stream, where there is one."""
+def _of_stream(stream: Any) -> os.stat_result | None:
+    """The file behind a stream, where there is one."""
     try:
         status = os.fstat(stream.fileno())
     except (OSError, ValueError, AttributeError):  # the stream has no file, or is closed
         return None
-    return _identity(status) if stat.S_ISREG(status.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def refuse(why: str, option: str = "--output") -> NoReturn:

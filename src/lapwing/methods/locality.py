@@ -50,16 +50,16 @@ class LPP(LinearReducer):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``), and
-        ``"auto"`` one fewer than there are classes in y, whatever the graph. Asking for more than there are raises an error.
+        How many directions to keep, those of the smallest eigenvalues first: None keeps all that there are (``rank_``), and
+        ``"auto"`` one fewer than there are classes in y.
 
         A float between 0 and 1 keeps as many as it takes to reach this share of what all directions together reach, where a
         direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`.
     graph : None, int, "supervised", "semi", "propagate", graph or matrix, default=None
-        Which samples attract each other and, with a negative sign, repel each other. None is ``KNN(5)``, an integer k is
-        ``KNN(k)``, and a matrix W of weights is ``Precomputed(W)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
-        ``KNN(5) + SameClass()``, where labels may be unknown (-1). ``"propagate"`` is for few labels, which spread to all rows
-        first: ``Propagated(KernelLPP("auto", graph="supervised"))``. Other graphs are in :mod:`lapwing.graphs`.
+        Which samples attract each other and, with a negative sign, repel each other: None is ``KNN(5)``, an integer k
+        ``KNN(k)``, a matrix W of weights ``Precomputed(W)``, and other graphs are in :mod:`lapwing.graphs`. ``"supervised"`` is
+        ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()``, where labels may be unknown (-1), and ``"propagate"`` spreads
+        few labels to all rows first.
 
         With more than 100,000 rows (2,000,000 of a tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a
         sample of 20,000 rows.
@@ -75,13 +75,13 @@ class LPP(LinearReducer):
 
         or that over the Laplacian of ``penalty``. With either of them there is no ridge, and ``scaling`` is ``"unit"``.
     scaling : {"auto", "unit", "constraint", "objective"}, default="auto"
-        How long the directions are, which matters to distances. ``"unit"`` makes them unit vectors. ``"constraint"`` makes the
-        constraint above hold. ``"objective"`` makes the objective, with the ridge beside it, 1 along each direction.
+        How long the directions are, which matters to distances: ``"unit"`` makes them unit vectors, ``"constraint"`` makes the
+        constraint above hold, and ``"objective"`` makes the objective, with the ridge beside it, 1 along each direction.
 
         ``"auto"`` chooses by how the variance is spread over directions.
     ridge : "auto" or float, default="auto"
         How strongly directions of little variance are kept from winning by chance: this number, times the mean eigenvalue of
-        the constraint's matrix, is added to the diagonal of that matrix. 0 adds nothing.
+        the constraint's matrix, is added to the diagonal of that matrix.
 
         ``"auto"`` is above 0 where labels attract and nothing repels, and on large sparse X.
     pca : "auto", None, int, float or "lanczos", default="auto"
@@ -92,11 +92,10 @@ class LPP(LinearReducer):
         ``"auto"`` keeps all where there is a ridge, or where labels alone attract and classes are small; otherwise it keeps 90
         % of the variance, and at least 1.25 directions per component.
     center : "auto", "mean", "degree" or False, default="auto"
-        What is subtracted from the samples. ``"mean"`` is their mean, and False subtracts nothing.
+        What is subtracted from the samples: ``"mean"`` is their mean, and False subtracts nothing.
 
         ``"degree"`` is the mean weighted by the degrees D of the graph, which keeps the constant embedding out of the answer.
-        ``"auto"`` is ``"degree"`` where the constraint has degrees, and ``"mean"`` elsewhere, where ``"degree"`` raises an
-        error.
+        ``"auto"`` is ``"degree"`` where the constraint has degrees, and ``"mean"`` elsewhere.
     normalize : {"auto", None, "degree", "trace"}, default="auto"
         How much each graph counts where ``graph=`` adds up several. ``"degree"`` gives all that attract, except
         :class:`~lapwing.graphs.Pairs`, an equal say, ``"trace"`` scales the matrix of each graph to trace 1, and None takes the
@@ -105,13 +104,12 @@ class LPP(LinearReducer):
         Whether columns are divided by their standard deviations. ``"auto"`` does so, with a warning, where they seem to be in
         different units, and without one where labels alone attract and most columns are mostly filled (docs/defaults).
     preset : {"measured", "paper"}, default="measured"
-        What every ``"auto"`` stands for. ``"measured"`` is what does best on held-out data. ``"paper"`` is the printed equation:
-        all directions, no ridge, columns as they are, lengths by the constraint, graphs added up as written, and nothing
-        subtracted where the mean of X matters, as in (1). What is given beside it stays, and ``settings_`` says what was
-        decided.
+        What every ``"auto"`` stands for: ``"measured"`` is what does best on held-out data, and ``"paper"`` the printed equation,
+        with all directions, no ridge, columns as they are, lengths by the constraint, graphs added up as written, and nothing
+        subtracted where the mean of X matters, as in (1). ``settings_`` says what was decided.
     verbose : bool or None, default=None
-        Whether a line says how far the work has come, where rows are read from disk or a cluster. None shows it on a terminal
-        and in a notebook, once the work takes longer than two seconds. True always shows it, and False never.
+        Whether a line says how far the work has come, where rows are read from disk or a cluster: None shows it on a terminal
+        and in a notebook once the work takes longer than two seconds, True always, and False never.
 
     Attributes
     ----------

@@ -73,8 +73,11 @@ class Preparation(TransformerMixin, BaseEstimator):
     - Columns that cannot help are left out: those that name rows, prose, text that is the same everywhere, empty columns.
 
     Gaps are blank cells and marks such as ``NA``, ``n/a``, ``null`` and ``?``; they become NaN, and ``""`` in text. A column that
-    is mostly numbers, with a few words among them, is refused, and so is one whose dates are written in two ways.
-    scikit-learn's ``SimpleImputer``, ``OneHotEncoder`` and scalers come after it; :func:`prepare` puts all of them together.
+    is mostly numbers, with a few words among them, is refused, and so is one whose dates are written in two ways. ``fit`` warns
+    of what only the author of a table can know: numbers that look like marks of missing values or are far from all others, text
+    with numbers in it, and categories in upper and lower case. ``transform`` warns once, by :class:`UnseenCategories`, of rows
+    with new categories. scikit-learn's ``SimpleImputer``, ``OneHotEncoder`` and scalers come after it; :func:`prepare` puts all
+    of them together.
 
     Parameters
     ----------
@@ -101,14 +104,6 @@ class Preparation(TransformerMixin, BaseEstimator):
         The number of columns that are used; of an array, of all columns.
     feature_names_in_ : ndarray of str
         The names of the columns that are used, where they have names. Later tables need these, in any order.
-
-    Warns
-    -----
-    UnseenCategories
-        Once per ``transform``, with the number of rows that have categories which ``fit`` never saw.
-    UserWarning
-        In ``fit``, for what only the author of a table can know: numbers that look like marks of missing values or are far from
-        all others, text with numbers in it, and categories that are written in upper and lower case.
 
     Examples
     --------
@@ -172,7 +167,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         if said := [f"column {name!r}: {doubt}" for name, doubt in doubts.items() if doubt]:
             what = f"the table does not say what these are: {'; '.join(said)}"
             warnings.warn(what, UserWarning, stacklevel=caller_stacklevel())
-        return stacked(used)
+        return np.column_stack([*used.values()])
 
     def transform(self, X: Any) -> np.ndarray:
         """The columns that are used, as numbers and categories.
@@ -188,7 +183,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             Of floats where there are no categories, else of objects: floats, with NaN where they are missing, and text, which is
             ``""`` where it is missing.
         """
-        return stacked(self._values(X))
+        return np.column_stack([*self._values(X).values()])
 
     def to_frame(self, X: Any) -> Any:
         """What :meth:`transform` gives, as a pandas DataFrame whose columns have types: float64, or text.
@@ -288,7 +283,7 @@ def plain_rows(table: Any, categories: Sequence[str] = ()) -> np.ndarray:
             f"{listed(names)} {'are' if len(bad) > 1 else 'is'} not numeric ({bad[names[0]]}); name the label (--label) or the "
             f"identifier (--id), leave {them} out (--drop {','.join(names[:8])}), or encode {them} as numbers{documents}"
         )
-    return stacked(columns)
+    return np.column_stack([*columns.values()])
 
 
 def _columns(X: Any) -> tuple[dict[str, Any], bool]:
@@ -308,15 +303,6 @@ def _columns(X: Any) -> tuple[dict[str, Any], bool]:
 def check_once(names: Sequence[str]) -> None:
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{listed(twice)} more than once; give columns different names")
-
-
-def stacked(columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The columns as one array, of objects where one of them is text."""
-    dtype = object if any(column.dtype == object for column in columns.values()) else np.result_type(*columns.values())
-    X = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=dtype)
-    for j, column in enumerate(columns.values()):
-        X[:, j] = column
-    return X
 
 
 # What a column holds
@@ -430,15 +416,19 @@ def _gaps(values: np.ndarray) -> np.ndarray:
 # What is said of columns
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
+def shown(items: Collection[str], most: int = 8) -> str:
+    """The first of many, and how many more there are."""
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(list(items)[:most]) + more
+
+
+def listed(names: Collection[str]) -> str:
     """Names of columns in a message."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"column{'s' if len(names) > 1 else ''} " + ", ".join(map(repr, names[:most])) + more
+    return f"column{'s' if len(names) > 1 else ''} {shown([repr(name) for name in names])}"
 
 
 def reasons(why: dict[str, str]) -> str:
-    more = f" and {len(why) - SHOWN_COLUMNS} more" if len(why) > SHOWN_COLUMNS else ""
-    return ", ".join(f"{name!r} ({reason})" for name, reason in list(why.items())[:SHOWN_COLUMNS]) + more
+    return shown([f"{name!r} ({reason})" for name, reason in why.items()], SHOWN_COLUMNS)
 
 
 def _rows(count: int) -> str:
@@ -446,8 +436,7 @@ def _rows(count: int) -> str:
 
 
 def _some(counts: Counter[str]) -> str:
-    shown = ", ".join(repr(cell) for cell, _ in counts.most_common(SHOWN_CELLS))
-    return shown + (", ..." if len(counts) > SHOWN_CELLS else "")
+    return shown([repr(cell) for cell, _ in counts.most_common()], SHOWN_CELLS)
 
 
 def _first(cells: np.ndarray, odd: Collection[str]) -> tuple[str, str]:
