@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -226,6 +227,7 @@ MUST, CANNOT = np.array([[0, 9], [4, 30], [17, 22], [8, 51]]), np.array([[1, 2],
 PATCHES = np.array([[i, (i + 1) % 60, (i + 7) % 60] for i in range(60)])
 EXTRAS: dict[str, Any] = {
     "PCA": PCA,
+    "RBFSampler": RBFSampler,
     "StandardScaler": StandardScaler,
     "KNeighborsTransformer": KNeighborsTransformer,
     "inverse": inverse,

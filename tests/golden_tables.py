@@ -217,6 +217,7 @@ OPTIONS = {
         KernelNPE(2, gamma=0.05, pca=8)
         KernelLDA(gamma=0.05, ridge=0.1)
         KernelLDA(2, landmarks=20, random_state=1)
+        KernelLDA(2, features=RBFSampler(gamma=0.05, n_components=20, random_state=1))
         KernelLFDA(2, graph=3)
     """,
     ("units", "full"): """
@@ -683,6 +684,7 @@ STREAMED = """
     MMC(2)
     LaplacianScore(3, graph=SameClass())
     FisherScore(3)
+    KernelLDA(2, features=RBFSampler(gamma=0.05, n_components=20, random_state=1), standardize=False)
 """
 # Fitted to rows that are not in memory.
 IN_BLOCKS = """

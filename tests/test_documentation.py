@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.kernel_approximation import RBFSampler
 
 import lapwing
 from lapwing import LPI, LPP, MFA, KernelLPP, _documented, graphs
@@ -162,6 +163,8 @@ def test_every_attribute_of_partial_fit_is_documented(name):
     model = getattr(lapwing, name)()
     if "graph" in model.get_params():
         model.set_params(graph="supervised")
+    if "features" in model.get_params():
+        model.set_params(features=RBFSampler())
     documented = described(getattr(lapwing, name), "Attributes").keys()
     can = hasattr(model, "partial_fit") and name != "LSDA"  # whose graph must be one of neighbours
     assert can == ("n_samples_seen_" in documented) == ("moments_" in documented)

@@ -257,7 +257,7 @@ def _told_apart(graphs: GraphFacts, data: Any) -> int:
         raise ValueError(f'n_components="auto" is a number of classes minus one; give a number: {error}') from error
 
 
-def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np.ndarray | None:
+def units(estimator: Any, graphs: GraphFacts, chosen: Settings | None, data: Any) -> np.ndarray | None:
     """``standardize=``: what columns are divided by, 1 for constant ones; None where columns stay as they are.
 
     ``"auto"`` leaves columns as they are where a graph does not measure Euclidean distances, since angles and given
@@ -274,7 +274,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     if standardize == "auto" and not has_units:
         return None
     always, rules = standardize is True, estimator._rules
-    regular = chosen.ridge is None or chosen.ridge > 0
+    regular = chosen is not None and (chosen.ridge is None or chosen.ridge > 0)  # of kernels it does not matter
     if isinstance(getattr(estimator, "ridge", 0.0), str) and getattr(estimator, "constraint", "matrix") == "matrix":
         regular = getattr(estimator, "pca", None) == "auto" and graphs.labels_attract and graphs.only_attracts
     invariant = not rules.of_kernel and graphs.of_classes and regular

@@ -195,6 +195,7 @@ class Data:
     with_neighbors: Any = None  # of rows in blocks, what makes their passes, once it is known what graphs ask for
     in_blocks = False  # whether rows are not in memory, so that default graphs search for a sample of them
     given: Any = None  # X as the user passed it
+    learnt: Any = None  # attributes of the model by which these rows were made of those that the user passed
     device: Any = None  # where results go: the library and the device that X came from; None is NumPy's
     found: Any = None  # neighbours that were searched for among samples that are not held: [(request, edges), ...]
     undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
@@ -326,6 +327,13 @@ class Data:
             for (_, c), UtF in zip(M.factors, sums, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
             return (total + total.T) / 2
+        S: Any = M.sparse
+        if sparse.issparse(S) and not M.factors and M.rest is None:
+            S = S.tocsr()
+            there = np.flatnonzero(np.diff(S.indptr) + (0 if M.diag is None else M.diag != 0))
+            if 2 * there.size < self.n:  # the links of a few pairs, or of a sample of the rows
+                few = Structured(there.size, S[there][:, there], diag=None if M.diag is None else M.diag[there])
+                return as_data(self.X[there]).form(few, about)
         # Edges join distant rows, so that some columns of all rows are read at a time.
         step = max(1, 4 * BLOCK_BYTES // (8 * self.n))
         for start in range(0, self.d, step):

@@ -204,6 +204,8 @@ def _why_not(step: Any, kind: Any) -> str | None:
         return "has a transform of its own, which to_onnx does not know"
     if isinstance(step, KernelReducer) and step.kernel not in KERNELS:
         return f"has kernel={step.kernel!r}, which to_onnx cannot write; use one of {', '.join(KERNELS)}"
+    if hasattr(step, "features_"):
+        return f"has features={step.features!r}, which to_onnx cannot write; use landmarks="
     if isinstance(step, LinearDiscriminantAnalysis):
         return f"has solver={step.solver!r}, which finds no projection; use 'svd' or 'eigen'"
     if isinstance(step, Preparation) and step.left_out_:

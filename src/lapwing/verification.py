@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import orth
 from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import is_foreign
@@ -108,6 +109,8 @@ def verify(
         again.set_params(graph=graph)
     elif not all(request.search in (None, "torch") for request in own.graph_.requests()):
         unknown.append("another program searched for the neighbours, and may find others; pass their weights as graph=")
+    if hasattr(own, "features_"):
+        again.set_params(features=FrozenEstimator(own.features_))
     if getattr(own, "landmarks", None) is not None and not isinstance(own.random_state, int):
         raise ValueError("the landmarks were drawn without a seed, so no fit repeats them; fit with random_state=0")
     with warnings.catch_warnings(action="ignore"):  # the fit has given these warnings

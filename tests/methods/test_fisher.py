@@ -5,18 +5,23 @@ import oracles as o
 import pytest
 from helpers import literal
 from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.datasets import load_iris
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+import lapwing
 from lapwing import LFDA, LSDA, KernelLDA, KernelLFDA
 from lapwing.data import as_data
 from lapwing.graphs import KNN, Complete, LocalClass, OtherClass, Reconstruction, SameClass
+from lapwing.selection import nested_scores
 
 X, Y = o.blobs(60, 7)
 Y = np.where((Y == 2) & (np.arange(60) % 3 > 0), 0, Y)  # classes of unequal size
@@ -156,6 +161,51 @@ def test_kernel_discriminant_analysis_by_default():
     radius, angle, classes = np.repeat([1.0, 3.0], 100), rng.uniform(0, 6.28, 200), np.repeat([0, 1], 100)
     rings = (radius + 0.3 * rng.standard_normal(200))[:, None] * np.c_[np.cos(angle), np.sin(angle)]
     assert cross_val_score(make_pipeline(KernelLDA(), KNeighborsClassifier(1)), rings, classes).min() > 0.97
+
+
+@pytest.mark.parametrize("ridge", [0.03, 1.0])
+def test_features_of_a_linear_kernel_are_the_columns(ridge):
+    """The columns as features are the kernel of their inner products, also where a transformer makes them of sparse rows."""
+    for columns in (FunctionTransformer(), FunctionTransformer(sparse.csr_array.toarray)):
+        rows = X if columns.func is None else sparse.csr_array(X)
+        ours = KernelLDA(features=columns, ridge=ridge, standardize=False).fit(rows, Y)
+        theirs = KernelLDA(kernel="linear", ridge=ridge, standardize=False).fit(X, Y)
+        assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-8)
+        new = NEW if columns.func is None else sparse.csr_array(NEW)
+        assert_allclose(np.abs(ours.transform(new)), np.abs(theirs.transform(NEW)), atol=1e-8)
+
+
+def test_features_of_nystroem_are_landmarks():
+    options = {"random_state": 0, "standardize": False, "center": "mean"}
+    theirs = KernelLDA(landmarks=20, gamma=0.02, **options).fit(X, Y)
+    ours = KernelLDA(features=Nystroem(gamma=0.02, n_components=20, random_state=0), **options).fit(X, Y)
+    assert_allclose(np.abs(ours.transform(NEW)), np.abs(theirs.transform(NEW)), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"gamma": 0.1}, r"gamma=0.1 does not act beside features=RBFSampler\(random_state=0\)"),
+        ({"kernel": "precomputed"}, "kernel='precomputed' does not act beside features="),
+        ({"landmarks": 5}, "landmarks=5 does not act beside features="),
+    ],
+)
+def test_parameters_of_a_kernel_stand_in_its_features(given, said):
+    with pytest.raises(ValueError, match=said):
+        KernelLDA(features=RBFSampler(random_state=0), **given).fit(X, Y)
+
+
+def test_features_of_a_kernel_elsewhere():
+    model = KernelLDA(features=RBFSampler(gamma=0.02, n_components=50, random_state=0)).fit(X, Y)
+    assert lapwing.verify(model, X, Y).holds
+    with pytest.raises(TypeError, match=r"KernelLDA has features=RBFSampler.*cannot write"):
+        lapwing.to_onnx(model)
+    with pytest.raises(ValueError, match="no matrix of directions"):
+        lapwing.loadings(model)
+    with pytest.raises(ValueError, match="may depend on n_components"):
+        nested_scores(KernelLDA(2, features=RBFSampler(), pca=None), X, Y)
+    found = nested_scores(KernelLDA(2, features=RBFSampler(random_state=0), pca=None), X, Y, cv=2)
+    assert found.scores.shape == (2, 2)
 
 
 def test_kernel_local_fisher_is_its_definition():

@@ -6,10 +6,25 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import Nystroem, RBFSampler
 from test_weights import assert_same
 
 import lapwing
-from lapwing import LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, FisherScore, KernelLPP, LaplacianEigenmaps, LaplacianScore
+from lapwing import (
+    LPDP,
+    LPI,
+    LPP,
+    MFA,
+    MMC,
+    NPE,
+    OLPP,
+    FisherScore,
+    KernelLDA,
+    KernelLPP,
+    LaplacianEigenmaps,
+    LaplacianScore,
+)
 from lapwing.graphs import KNN, Complete, OtherClass, SameClass
 
 STREAMED = [
@@ -28,6 +43,9 @@ STREAMED = [
     FisherScore(2),
     LaplacianScore(2, graph="supervised"),
     LaplacianScore(2, graph=SameClass(balance=True) + Complete()),
+    KernelLDA(features=RBFSampler(gamma=0.02, n_components=40, random_state=0), standardize=False),
+    KernelLDA(2, features=FrozenEstimator(Nystroem(gamma=0.02, n_components=9).fit(50 + 3 * np.eye(9, 6)))),
+    KernelLDA(2, features=RBFSampler(gamma=0.02, n_components=120, random_state=0), ridge=1.0, center="mean"),
 ]
 EVERY = pytest.mark.parametrize("estimator", STREAMED, ids=str)
 BATCHES = [1, 2, 3, 40, 41, 100]
@@ -155,3 +173,35 @@ def test_frames_and_precision():
     single = MMC(2).partial_fit(X[:60].astype(np.float32), y[:60])
     assert single.components_.dtype == np.float32
     assert single.partial_fit(X[60:], y[60:]).components_.dtype == np.float64
+
+
+@pytest.mark.filterwarnings("ignore:.*not fitted yet:UserWarning")
+def test_features_of_a_kernel_and_units_are_those_of_the_first_batch(tmp_path):
+    X, y, _ = drawn()
+    X[:, 0] *= 1000  # another unit
+    first, nystroem = slice(0, 20), Nystroem(gamma=0.1, n_components=12, random_state=3)
+    model = streamed(KernelLDA(features=nystroem, standardize=True), X, y, ends=[20, 90])
+    scale = X[first].std(axis=0)
+    np.testing.assert_allclose(model.scale_, scale)
+    assert model.settings_["standardize"]
+    frozen = FrozenEstimator(clone(nystroem).fit(X[first] / scale))
+    np.testing.assert_allclose(model.features_.components_, frozen.estimator.components_)
+    joint = KernelLDA(features=frozen, standardize=False).fit(X / scale, y)
+    np.testing.assert_allclose(model.transform(X), joint.transform(X / scale), atol=1e-10)
+
+    half = KernelLDA(features=nystroem, standardize=True).partial_fit(X[first], y[first])  # one class only so far
+    lapwing.save(half, tmp_path / "model")
+    whole = lapwing.load(tmp_path / "model").partial_fit(X[20:90], y[20:90]).partial_fit(X[90:], y[90:])
+    np.testing.assert_array_equal(whole.transform(X), model.transform(X))
+    assert not hasattr(whole.fit(X, y), "moments_")
+    np.testing.assert_allclose(whole.scale_, X.std(axis=0))
+    again = whole.partial_fit(X[:90], y[:90])  # a stream of its own
+    np.testing.assert_allclose(again.scale_, X[:90].std(axis=0))
+
+
+def test_more_features_of_a_kernel_than_rows():
+    X, y, _ = drawn()
+    estimator = KernelLDA(features=RBFSampler(gamma=0.02, n_components=400, random_state=0), standardize=False)
+    model, joint = streamed(estimator, X, y, ends=[60]), estimator.fit(X, y)
+    np.testing.assert_allclose(model.eigenvalues_, joint.eigenvalues_, rtol=1e-10)
+    np.testing.assert_allclose(model.transform(X), joint.transform(X), atol=1e-10)

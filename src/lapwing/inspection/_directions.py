@@ -29,7 +29,8 @@ def directions(estimator: Any) -> np.ndarray:
             raise ValueError("the pipeline has no step with directions, so there is nothing to show; end it in one")
         return np.asarray(reduce(lambda before, after: after @ before, maps))
     check_is_fitted(estimator)
-    rows = None if hasattr(estimator, "nystroem_") else getattr(estimator, "components_", None)
+    of_features = hasattr(estimator, "nystroem_") or hasattr(estimator, "features_")
+    rows = None if of_features else getattr(estimator, "components_", None)
     if rows is None and hasattr(estimator, "scalings_"):
         most = min(len(estimator.classes_) - 1, estimator.scalings_.shape[1])
         rows = estimator.scalings_[:, : min(estimator.n_components or most, most)].T

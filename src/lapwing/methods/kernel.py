@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin
 
 from ..auto import GraphFacts
 from ..data import Data
@@ -168,10 +169,19 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
     kernel and no ridge it is linear discriminant analysis. A kernel of full rank, such as ``"rbf"``, separates any classes of
     the fitted samples perfectly. The ridge is what makes the separation hold on new samples. :class:`KernelLPP` takes any graph.
 
+    With ``features=`` rows may come in batches (``partial_fit``), and bring classes that the first ones did not have. The model
+    is that of one fit to all of them with the same features.
+
     Parameters
     ----------
     n_components : int, "auto" or None, default="auto"
         As in :class:`LPP`. ``"auto"`` is all that classes tell apart.
+    features : transformer or None, default=None
+        Approximate the kernel by features that are computed from each row by itself, as those of scikit-learn's
+        :class:`~sklearn.kernel_approximation.RBFSampler` and :class:`~sklearn.kernel_approximation.Nystroem`. A copy is fitted to
+        X, or to the first batch of :meth:`partial_fit`, and so are the units of the columns (``standardize=``). Its own
+        parameters are the kernel's, so that ``kernel``, ``gamma`` and ``landmarks`` are left as they are. In a
+        ``sklearn.frozen.FrozenEstimator`` it stays as it was fitted before.
     gamma
         As in :class:`KernelLPP`. The share follows from how many directions the variance is spread over.
     scaling
@@ -186,6 +196,9 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         The share of the variance along each direction that is within classes, in ascending order.
+    features_ : transformer
+        The fitted copy of ``features``. Set only with it, as are ``n_samples_seen_`` and ``moments_``.
+    n_samples_seen_, moments_ : As in :class:`LPP`
     ... : As in :class:`KernelLPP`, without ``trace_ratio_``
 
     References
@@ -199,13 +212,26 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from lapwing import KernelLDA
-    >>> KernelLDA(landmarks=200, random_state=0).fit_transform(*load_digits(return_X_y=True)).shape
+    >>> X, y = load_digits(return_X_y=True)
+    >>> KernelLDA(landmarks=200, random_state=0).fit_transform(X, y).shape
+    (1797, 9)
+
+    A class after the other:
+
+    >>> from sklearn.kernel_approximation import RBFSampler
+    >>> model = KernelLDA(features=RBFSampler(gamma=0.001, n_components=300, random_state=0)).partial_fit(X[y < 5], y[y < 5])
+    >>> for c in range(5, 10):
+    ...     model = model.partial_fit(X[y == c], y[y == c])
+    >>> model.transform(X).shape
     (1797, 9)
     """
 
     n_components: float | str | None = "auto"
+    features: TransformerMixin | None = None
 
     about = About("classes", "S_w", "S_w + S_b")
+    # Sums over the rows of each class are enough where features of each row are known by themselves.
+    _takes_sums = property(lambda self: self.features is not None)
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return SameClass()

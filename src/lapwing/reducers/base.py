@@ -217,8 +217,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if is_foreign(X):
             raise TypeError("partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit")
         so_far = getattr(self, "moments_", None)
-        data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
         with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+            data = self._data(X, y, sample_weight=sample_weight, fitting=so_far is None, least=1)
             graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
         by_class = graphs.reads_labels and any(leaf.weighs_classes for leaf in graphs.leaves)
         sums = ClassSums(data.d, by_class, data.dtype) if so_far is None else ClassSums.restored(so_far)
@@ -231,13 +231,14 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             if graphs.reads_labels and np.count_nonzero(sums.counts[:-1]) < 2:
                 raise RankError("y has one class only so far")
             summary = sums.summary(graphs.reads_labels)
-            summary.given = data.given
+            summary.given, summary.n_columns = data.given, data.n_columns
+            summary.learnt, summary.has_features = data.learnt, data.has_features
             with auto.as_printed(self) if self.preset == "paper" else nullcontext():
                 self._fit(summary, graphs)
         except RankError as error:
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
-            self.n_features_in_ = data.d
+            self.__dict__ |= {**(data.learnt or {}), "n_features_in_": data.n_columns}
             message = f"{type(self).__name__} is not fitted yet, and will be when partial_fit gets more rows: {error}"
             warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
         self.moments_, self.n_samples_seen_ = vars(sums), float(sums.counts.sum())

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
+from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from .. import auto, maps
 from .._arrays import row_blocks
 from .._validation import check_choice, check_count, check_positive
-from ..data import Data, KernelData, validated
+from ..data import FLOATS, Data, KernelData, validated
 from ..maps import Coordinates, Kernel
 from ..problem import Problem
 from ..solvers import fix_signs
@@ -65,6 +67,8 @@ class KernelReducer(ProjectingReducer):
         if not (isinstance(self.kernel, str) or callable(self.kernel)):
             raise ValueError(f"kernel={self.kernel!r} must be a name, or a function of two rows")
         data: Any = validated(self, X, y, **weights | {"in_blocks": False})
+        if getattr(self, "features", None) is not None:
+            return self._in_features(data)
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
             drawn = f"landmarks={self.landmarks} are drawn among the rows of X"
@@ -83,9 +87,30 @@ class KernelReducer(ProjectingReducer):
         rows.given, rows.kept, rows.n_columns = data.given, data.kept, data.d
         return rows
 
+    def _in_features(self, data: Data) -> Data:
+        """The rows as ``features=`` maps them, which is fitted to all of them, or to the first of several batches."""
+        defaults = signature(type(self)).parameters
+        for name in ("kernel", "gamma", "degree", "coef0", "kernel_params", "landmarks"):
+            value = getattr(self, name)
+            if value != defaults[name].default and not (name == "gamma" and isinstance(value, str)):
+                raise ValueError(
+                    f"{name}={value!r} does not act beside features={self.features!r}: its own parameters do"
+                )
+        seen = hasattr(self, "moments_")
+        scale = self.scale_ if seen else auto.units(self, self._graphs(data), None, data)
+        rows = data if scale is None else data.divided(scale)
+        features = self.features_ if seen else clone(self.features).fit(rows.X, None)
+        made = Data(_mapped(features, rows.X), data.y, data.weights)
+        made.given, made.n_columns, made.has_features = data.given, data.d, False
+        made.learnt = {"scale_": scale, "features_": features}
+        return made
+
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
         """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""
-        gamma, centre = self._width(data, graphs), auto.centre(getattr(self, "center", "auto"), problem)
+        centre = auto.centre(getattr(self, "center", "auto"), problem)
+        if data.learnt:
+            return maps.linear(data, chosen.keep, centre)._replace(features=(Kernel(), data.learnt))
+        gamma = self._width(data, graphs)
         kernel = Kernel(self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
         if self.landmarks is None:
             return maps.kernel(data, chosen.keep, centre, kernel(data.X), kernel)
@@ -99,7 +124,7 @@ class KernelReducer(ProjectingReducer):
         nystroem.components_, nystroem.component_indices_, nystroem.n_features_in_ = basis, drawn, basis.shape[1]
         nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt
         features = Data(kernel(data.X, basis) @ nystroem.normalization_.T)
-        return maps.linear(features, chosen.keep, centre)._replace(features=(kernel, nystroem))
+        return maps.linear(features, chosen.keep, centre)._replace(features=(kernel, {"nystroem_": nystroem}))
 
     def _width(self, data: Data, graphs: auto.GraphFacts) -> float | None:
         """``gamma`` as a number. "scale" is 1 / (number of features times their variance), and "auto" is a share of that."""
@@ -118,8 +143,10 @@ class KernelReducer(ProjectingReducer):
         if data.beside is not None:  # columns that the kernel does not read become 0 when they are divided by infinity
             self.scale_ = np.ones(data.d) if self.scale_ is None else self.scale_.copy()
             self.scale_[data.beside] = np.inf
-        if self.landmarks is not None:
-            kernel, self.nystroem_ = F.features
+        if self._is_linear:
+            kernel, given = F.features
+            self.__dict__ |= given
+            self.settings_["standardize"] = self.scale_ is not None
             self.mean_, self.components_ = F.origin, fix_signs(F.back(V))
         else:
             kernel, dual = F.features, F.back(V)
@@ -143,17 +170,26 @@ class KernelReducer(ProjectingReducer):
     def _placed(self, data: Data) -> np.ndarray:
         X = data.X if self.scale_ is None else data.divided(self.scale_).X
         kernel = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
-        if self.landmarks is not None:
-            features = kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
-            return ((features - self.mean_) @ self.components_.T).astype(X.dtype)
-        Z = np.empty((X.shape[0], len(self.dual_coef_)), dtype=X.dtype)
-        for rows in row_blocks(X.shape[0], self.dual_coef_.shape[1]):
-            Z[rows] = kernel(X[rows], self.X_fit_) @ self.dual_coef_.T - self.intercept_
+        V = self.components_ if self._is_linear else self.dual_coef_
+        Z = np.empty((X.shape[0], len(V)), dtype=X.dtype)
+        for rows in row_blocks(X.shape[0], V.shape[1]):
+            if not self._is_linear:
+                Z[rows] = kernel(X[rows], self.X_fit_) @ V.T - self.intercept_
+            elif self.landmarks is None:
+                Z[rows] = (_mapped(self.features_, X[rows]) - self.mean_) @ V.T
+            else:
+                features = kernel(X[rows], self.nystroem_.components_) @ self.nystroem_.normalization_.T
+                Z[rows] = (features - self.mean_) @ V.T
         return Z
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.components_ if self.landmarks is not None else self.dual_coef_)
+        return len(self.components_ if self._is_linear else self.dual_coef_)
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether the map is a linear one of features that are computed."""
+        return self.landmarks is not None or getattr(self, "features", None) is not None
 
     @property
     def _takes_tensors(self) -> bool:  # type: ignore[override]
@@ -167,3 +203,8 @@ class KernelReducer(ProjectingReducer):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _mapped(features: Any, X: Any) -> np.ndarray:
+    """What a fitted transformer makes of rows."""
+    return check_array(features.transform(X), dtype=FLOATS, input_name=f"what {features!r} makes of X")

@@ -249,7 +249,9 @@ def _is_nested(reducer: Any) -> bool:
 
     Other landmarks in each fit do not, nor do graph eigenvectors of equal eigenvalues, which LPI regresses on.
     """
-    if getattr(reducer, "landmarks", None) is not None and reducer.random_state is None:
+    features = getattr(reducer, "features", None)
+    drawn = reducer if getattr(reducer, "landmarks", None) is not None else features
+    if getattr(drawn, "random_state", 0) is None:
         return False
     known = isinstance(reducer, LinearDiscriminantAnalysis | LinearReducer | KernelReducer)
     return known and not isinstance(reducer, LPI)
