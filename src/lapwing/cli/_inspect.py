@@ -57,8 +57,6 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
     estimator, names = _reducer(whole), output_names(whole)
     steps = [step for _, step in getattr(whole, "steps", [])]
     found = getattr(estimator, "certificate_", None)
-    certificates = found if isinstance(found, list) else [found]
-    kept = [asdict(certificate) for certificate in certificates if certificate]
     learnt = ("settings", "rank", "n_pca", "n_connected_components", "graph", "eigenvalues", "solver")
     facts = {
         "method": type(estimator).__name__,
@@ -71,20 +69,25 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
         "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": None if names is None else len(names),
         **{name: getattr(estimator, f"{name}_", None) for name in learnt},
-        "certificate": kept if isinstance(found, list) else kept[0] if kept else None,
+        "certificate": _certificate(found),
         "arrays": {name: list(array.shape) for name, array in _arrays(estimator)},
         "file": {**versions(model), "bytes": os.path.getsize(model)},
     }
     if json:
         return print_json(facts)
     *lines, arrays, file = _lines(facts, estimator, model)
-    return print_table(["", ""], [*lines, *certificate_lines(certificates), arrays, file], header=False)
+    return print_table(["", ""], [*lines, *_certificate_lines(found), arrays, file], header=False)
 
 
-def certificate_lines(certificates: list[Any]) -> list[list[str]]:
+def _certificate(found: Any) -> Any:
+    """A certificate, or those of several modes, for programs."""
+    return [asdict(one) for one in found] if isinstance(found, list) else found and asdict(found)
+
+
+def _certificate_lines(found: Any) -> list[list[str]]:
     """One line per certificate, with its mode where there are several."""
-    modes = [""] if len(certificates) == 1 else [f", mode {i + 1}" for i in range(len(certificates))]
-    return [[f"certificate{mode}", str(one)] for mode, one in zip(modes, certificates, strict=True) if one]
+    modes = {f", mode {i + 1}": one for i, one in enumerate(found)} if isinstance(found, list) else {"": found}
+    return [[f"certificate{mode}", str(one)] for mode, one in modes.items() if one]
 
 
 def _print_loadings(model: Any, most: int, json: bool) -> None:
@@ -93,9 +96,8 @@ def _print_loadings(model: Any, most: int, json: bool) -> None:
     rows = loadings(getattr(model, "reducer_", model)).rows(most)
     if json:
         return print_json(rows)
-    return print_table(
-        list(rows[0]), [[f"{v:+.3f}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
-    )
+    lines = [[f"{value:+.3f}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
+    return print_table(list(rows[0]), lines)
 
 
 def _reducer(model: Any) -> Any:
@@ -122,18 +124,12 @@ def _steps(model: Any) -> list[str]:
 
 
 def _columns(model: Any) -> dict[str, list[str]] | None:
-    """The names of the columns that a model takes, grouped by what they hold."""
-    from ..tables import preparation_of, text_columns
+    """The names of the columns that the preparation of a model takes, grouped by what they hold."""
+    from ..tables import preparation_of
 
-    preparation = preparation_of(model)
-    if preparation is not None:
-        held = {name: {"category": "text"}.get(c["kind"], c["kind"]) for name, c in preparation.columns_.items()}
-    elif hasattr(model, "feature_names_in_") and hasattr(model, "steps"):
-        text = text_columns(model)
-        held = {str(name): "text" if j in text else "number" for j, name in enumerate(model.feature_names_in_)}
-    else:
-        return None
-    return {kind: [name for name, own in held.items() if own == kind] for kind in dict.fromkeys(held.values())}
+    columns = getattr(preparation_of(model), "columns_", {})
+    kinds = dict.fromkeys(column["kind"] for column in columns.values())
+    return {kind: [name for name, own in columns.items() if own["kind"] == kind] for kind in kinds} or None
 
 
 def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
@@ -141,17 +137,15 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
     changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
     values, columns = facts["eigenvalues"], facts["columns"] or {}
     modes = values if isinstance(values, list) else [[] if values is None else values]
-    words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
-    features = "any"
-    if facts["features"] is not None:
-        features = f"{facts['features']:,}" + some(facts["feature_names"], ": {}")
+    words = {"number": "numbers", "date": "dates as numbers", "category": "text one-hot encoded", "text": "sentences"}
+    names = some(facts["feature_names"])
     lines = {
         "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
         "settings": ", ".join(f"{key}={value!r}" for key, value in (facts["settings"] or {}).items()),
         "steps": " -> ".join(facts["steps"] or []),
         "columns": "; ".join(f"{words[kind]}: {some(names)}" for kind, names in columns.items() if len(columns) > 1),
-        "features": features,
+        "features": "any" if facts["features"] is None else f"{facts['features']:,}{': ' * bool(names)}{names}",
         "images": " x ".join(map(str, facts["image_shape"] or ())),
         "outputs": None if facts["outputs"] is None else f"{facts['outputs']:,}",
         "rank": facts["rank"],
@@ -194,9 +188,8 @@ def verify(
     from ..verification import verify as verified
 
     if not is_verifiable(estimator):
-        raise ValueError(
-            f"{model}: {type(last_step(estimator)).__name__} is none of lapwing's methods, and only these can be verified"
-        )
+        name = type(last_step(estimator)).__name__
+        raise ValueError(f"{model}: {name} is none of lapwing's methods, and only these can be verified")
     blocks = in_blocks(estimator, data, reading)
     table = _read(estimator, data, reading) if blocks is None else None
     X, y = (blocks, reading.label) if table is None else (table.X, table.y)
@@ -204,19 +197,15 @@ def verify(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
         found = verified(estimator, X, y, graph=weights)
-    many = isinstance(found.certificate, list)
-    certificates = found.certificate if many else [found.certificate]
     if json:
-        facts = [certificate and asdict(certificate) for certificate in certificates]
-        shown = {"certificate": facts if many else facts[0], "failures": found.failures, "unknown": found.unknown}
-        print_json({"holds": found.holds, **shown})
+        shown = {"failures": found.failures, "unknown": found.unknown}
+        print_json({"holds": found.holds, "certificate": _certificate(found.certificate), **shown})
     else:
         lines = [["verdict", "holds" if found.holds else "does NOT hold"]]
         lines += [["does not hold", why] for why in found.failures]
-        lines += certificate_lines(certificates)
+        lines += _certificate_lines(found.certificate)
         print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
-    verdict = "solves" if found.holds else "does NOT solve"
-    said = f"{found.method} {verdict} the problem that {X.shape[0]:,} rows pose"
+    said = f"{found.method} {'solves' if found.holds else 'does NOT solve'} the problem that {X.shape[0]:,} rows pose"
     say(f"{said} ({time.perf_counter() - start:.1f} s)")
     if not found.holds:
         raise typer.Exit(DOES_NOT_HOLD)
@@ -228,16 +217,13 @@ def _read(estimator: Any, data: str, reading: Reading) -> Any:
 
     from ..tables import read
 
-    taken = Taken(estimator, data)
-    own = last_step(estimator)
+    taken, own = Taken(estimator, data), last_step(estimator)
     how = {"mixed": True, "targets": reads_targets(own), "n_features": estimator.n_features_in_}
     table = read(data, features=taken.names, **how, **reading.read)
-    table = replace(table, X=taken.rows(table))
-    needed = get_tags(own).target_tags.required
+    table, needed = replace(table, X=taken.rows(table)), get_tags(own).target_tags.required
     if needed and table.y is None:
-        raise ValueError(
-            f"{data}: {type(own).__name__} requires y; name the column of labels that it was fitted to (--label)"
-        )
+        name = type(own).__name__
+        raise ValueError(f"{data}: {name} requires y; name the column of labels that it was fitted to (--label)")
     if reads_targets(own):
         return table
     if are_quantities(table.y) and not needed:
