@@ -8,11 +8,11 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from inspect import isclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -296,26 +296,25 @@ def transform(
         except ValueError as error:
             refuse(str(error))
     start = time.perf_counter()
-    whole = estimator = loaded(model, import_)
-    projector, taken = _projector(whole, coordinates, output), Taken(whole, data)
+    whole = loaded(model, import_)
+    taken = Taken(whole, data)
+    outputs = _outputs(
+        whole if taken.preparation is None else whole[1:], coordinates, output
+    )  # the first step is done by each()
     tables = batches(data, **reading.read, mixed=True, features=taken.names, n_features=whole.n_features_in_)
     named, plain = has_columns(data), output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", named), "id": _name(id, "id", named)}
-    if taken.preparation is not None:  # its part is done while rows are looked at
-        estimator = whole[1:]
-        projector = estimator if projector is whole else projector and projector[1:]
     with Progress("projecting rows", None, "done") as update, writing(output):
-        projected = _projected(estimator, projector, taken.each(tables), plain, update, data)
+        projected = _projected(outputs, taken.each(tables), plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
     taken.tell()
     if output != "-":
-        names = [] if projector is None else output_names(projector)
-        components = f", {counted(len(names), 'component')}" if names else ""
-        what = [] if projector is None else [counted(rows, "row") + components]
-        what += [] if projector is estimator else [f"{rows:,} predictions"]
-        say(f"wrote {output}: {' and '.join(what)} ({size(output)}) in {time.perf_counter() - start:.1f} s")
+        names = outputs["coordinates"].names if "coordinates" in outputs else []
+        said = [counted(rows, "row") + (f", {counted(len(names), 'component')}" if names else "")]
+        said = [*said * ("coordinates" in outputs), *[f"{rows:,} predictions"] * ("predictions" in outputs)]
+        say(f"wrote {output}: {' and '.join(said)} ({size(output)}) in {time.perf_counter() - start:.1f} s")
 
 
 def loaded(path: str, modules: list[str] | None) -> Any:
@@ -340,76 +339,77 @@ def loaded(path: str, modules: list[str] | None) -> Any:
         raise
 
 
-def _projector(model: Any, coordinates: bool, output: str) -> Any:
-    """What makes the coordinates that are written: the model, or, of one that predicts, what is before its classifier."""
-    if hasattr(model, "transform"):
-        return model
-    if not coordinates:
-        return None
-    if output.lower().endswith(".npy"):
-        refuse("classes beside numbers: write .parquet or .csv", "--coordinates")
-    from sklearn.pipeline import Pipeline
+class Output(NamedTuple):
+    """Columns that are written, whose names are None where a step of the model does not know them."""
 
+    names: list[str] | None
+    compute: Callable[[Any], Any]
+
+
+def _outputs(model: Any, coordinates: bool, output: str) -> dict[str, Output]:
+    """What is written of each row: its coordinates; of a model that predicts its class, and on request both.
+
+    A probability that ranks rows stands beside the class: that of the second of two classes, or of the class that is predicted.
+    """
+    if hasattr(model, "transform"):
+        return {"coordinates": Output(output_names(model), model.transform)}
     *before, (name, last) = getattr(model, "steps", [("model", model)])
-    steps = [*before, (name, last.reducer_)] if hasattr(last, "reducer_") else before
-    if not steps:
-        refuse(f"{type(model).__name__} predicts from the columns", "--coordinates")
-    return Pipeline(steps)
+    found = {}
+    if coordinates:
+        if output.lower().endswith(".npy"):
+            refuse("classes beside numbers: write .parquet or .csv", "--coordinates")
+        from sklearn.pipeline import Pipeline
+
+        steps = [*before, (name, last.reducer_)] if hasattr(last, "reducer_") else before
+        if not steps:
+            refuse(f"{type(model).__name__} predicts from the columns", "--coordinates")
+        projector = Pipeline(steps)
+        found["coordinates"] = Output(output_names(projector), projector.transform)
+    found["predictions"] = Output(["prediction"], model.predict)
+    classifier = getattr(last, "classifier_", None)
+    if hasattr(classifier, "predict_proba") and getattr(classifier, "n_neighbors", 0) != 1:
+        two = len(model.classes_) == 2
+        title = f"probability of {model.classes_[1]}" if two else "probability"
+        shares = (lambda X: model.predict_proba(X)[:, 1]) if two else (lambda X: model.predict_proba(X).max(axis=1))
+        found["probability"] = Output([title], shares)
+    return found
 
 
 def _projected(
-    estimator: Any, projector: Any, tables: Iterator[Any], plain: bool, update: Any, data: str
+    outputs: dict[str, Output], tables: Iterator[Any], plain: bool, update: Callable[[int], None], data: str
 ) -> Iterator[Any]:
-    """The tables in the coordinates, with the predictions, or, as objects, with both."""
+    """The tables with what is written in the place of their features, as objects where that is of several kinds."""
     import numpy as np
-    from scipy import sparse
 
-    known = [] if projector is None else output_names(projector)
-    predicted = [] if projector is estimator else ["prediction", *_probability(estimator)]
     done = 0
     for table in tables:
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
-                parts = [] if projector is None else [projector.transform(table.X)]
-                parts += [] if projector is estimator else _predicted(estimator, table.X)
+                parts = [own.compute(table.X) for own in outputs.values()]
         except (TypeError, ValueError) as error:
             raise ValueError(f"{data}: {error}") from error
-        parts = [part.toarray() if sparse.issparse(part) else part for part in parts]  # features of sparse data
-        Z = parts[0] if len(parts) == 1 else np.column_stack([part.astype(object) for part in parts])
+        parts = [part.toarray() if hasattr(part, "toarray") else part for part in parts]  # features of sparse data
+        Z = np.column_stack(parts if len(parts) == 1 else [part.astype(object) for part in parts])
         done += len(table)
         update(done)
-        names = [f"column {j}" for j in range(Z.shape[1] - len(predicted))] if known is None else known
-        projected = replace(table, X=Z, feature_names=[*names, *predicted])
+        known = [own.names or [f"column {j}" for j in range(parts[0].shape[1])] for own in outputs.values()]
+        projected = replace(table, X=Z, feature_names=[name for names in known for name in names])
         yield replace(projected, y=None, ids=None) if plain else projected
-
-
-def _probability(model: Any) -> list[str]:
-    """The column of a probability that ranks rows: of the second of two classes, or of the class that is predicted."""
-    classifier = getattr(getattr(model, "steps", [(None, model)])[-1][1], "classifier_", None)
-    if not hasattr(classifier, "predict_proba") or getattr(classifier, "n_neighbors", 0) == 1:
-        return []
-    return [f"probability of {model.classes_[1]}" if len(model.classes_) == 2 else "probability"]
-
-
-def _predicted(model: Any, X: Any) -> list[Any]:
-    found = [model.predict(X).reshape(-1, 1)]
-    if _probability(model):
-        shares = model.predict_proba(X)
-        found.append((shares[:, 1] if shares.shape[1] == 2 else shares.max(axis=1)).reshape(-1, 1))
-    return found
 
 
 def _shown(table: Any) -> Any:
     """A table whose text cannot steer the terminal that it is printed to."""
     import numpy as np
 
-    shown: dict[str, Any] = {"feature_names": [visible(name) for name in table.feature_names]}
-    for name, values in (("X", table.X), ("y", table.y), ("ids", table.ids)):
-        if values is not None and values.dtype.kind in "OU":
-            cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
-            shown[name] = np.array(cells, dtype=object).reshape(values.shape)
-    return replace(table, **shown)
+    def safe(values: Any) -> Any:
+        if values is None or values.dtype.kind not in "OU":
+            return values
+        cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
+        return np.array(cells, dtype=object).reshape(values.shape)
+
+    names = [visible(name) for name in table.feature_names]
+    return replace(table, X=safe(table.X), y=safe(table.y), ids=safe(table.ids), feature_names=names)
 
 
 def _name(column: str | None, default: str, columns: bool) -> str:
