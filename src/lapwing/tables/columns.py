@@ -60,13 +60,13 @@ def read_csv(path: str, wanted: Any) -> Iterator[Table]:
         names = rows[0] if named else [str(j) for j in range(len(rows[0]))]
         check_memory(path, COLUMN_BYTES * len(names), size, f"a table of {len(names):,} columns")
         roles = roles_of(names, wanted, path, named)
+        columns = list(dict.fromkeys([*roles.features, *roles.others]))
         block = max(BLOCK, 2 * max(map(len, head.split(b"\n"))))
         how = csv.ReadOptions(
             column_names=None if named else names, block_size=block, use_threads=False, encoding=encoding
         )
         parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=_skipped)
-        text = dict.fromkeys(roles.columns, arrow().string())
-        kept = csv.ConvertOptions(include_columns=roles.columns, column_types=text)
+        kept = csv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, arrow().string()))
         try:
             for batch in csv.open_csv(_unpacked(file, path), how, parse, kept):
                 yield _table(batch, roles, roles.features if named or wanted.mixed else None, notes)
@@ -192,7 +192,8 @@ def read_parquet(path: str, wanted: Any) -> Iterator[Table]:
         roles = roles_of(file.schema_arrow.names, wanted, path)
         if nested := [name for name in roles.others if types.is_nested(kinds[name])]:
             raise ValueError(f"{path}: {listed(nested)} holds lists or records, and cannot name rows or classes")
-        for batch in file.iter_batches(batch_rows(len(roles.features)), columns=roles.columns, use_threads=False):
+        columns = list(dict.fromkeys([*roles.features, *roles.others]))
+        for batch in file.iter_batches(batch_rows(len(roles.features)), columns=columns, use_threads=False):
             yield _table(batch, roles, roles.features)
 
 

@@ -47,21 +47,20 @@ def read(
     path : str or path-like
         A file, a folder of images, or ``"-"``, which is standard input.
     sample : int or None, default=None
-        Keep this many rows, chosen at random and in their order, while reading: the memory is that of the sample.
+        Keep this many rows, chosen at random and in their order, in the memory of the sample.
     random_state : int or RandomState instance, default=0
         The seed of the sample.
     targets : bool, default=False
-        Whether labels are numbers, as the graph :class:`~lapwing.graphs.Target` reads them, and not names of classes: they are
-        float64, NaN where missing, and -1 is a number like others.
+        Whether labels are numbers, as the graph :class:`~lapwing.graphs.Target` reads them, and not names of classes.
     **options
-        Further parameters of :func:`lapwing.tables.batches`, such as ``label``, ``id``, ``drop``, ``features`` and ``mixed``.
+        Parameters of :func:`lapwing.tables.batches`, such as ``label``, ``id``, ``drop``, ``features`` and ``mixed``.
 
     Returns
     -------
     Table
         Labels that are whole numbers are int64, quantities float64, others text. -1 is an unknown label; where -1 and 1 are
-        all there are, they are two classes and become 0 and 1. Of columns aside, dates are days since 1970, and rows that
-        have a gap there are left out.
+        all there are, they become 0 and 1. Targets are float64, NaN where missing. Dates aside are days since 1970, and rows
+        with a gap there are left out.
 
     Examples
     --------
@@ -114,17 +113,15 @@ def batches(
         A file, a folder of images, or ``"-"`` for CSV on standard input.
     label : str or None, default=None
         The column of labels, by name, or by number (from 0; -1 is the last) where columns have no names. For a matrix it may
-        also be a file of labels (``.npy``, or text with one label per line), and for ``.npz`` a key (by default ``y`` or
-        ``target``).
+        also be a file of labels (``.npy``, or text with one label per line), for ``.npz`` a key other than ``y`` or ``target``.
     id : str or None, default=None
-        The column of identifiers, by name, or by number where columns have no names.
+        The column of identifiers.
     drop : sequence of str, default=()
         Columns to leave out.
     features : sequence of str or None, default=None
         The columns to take, in this order; None takes all that are left.
     mixed : bool, default=False
-        Whether columns of CSV and Parquet may hold text, dates and gaps, as :class:`Preparation` takes them; else such columns
-        are an error. Numbers of matrices may then have gaps.
+        Whether columns may hold text, dates and gaps, as :class:`Preparation` takes them; else these are errors.
     aside : sequence of str, default=()
         Columns of CSV and Parquet to keep beside the features.
     header : bool or None, default=None
@@ -138,12 +135,12 @@ def batches(
     zero_based : bool, default=False
         Whether features in svmlight are counted from 0.
     n_features : int or None, default=None
-        How many features a svmlight file has, which itself only shows the largest that is in use.
+        How many features a svmlight file has, which itself shows the largest in use.
 
     Yields
     ------
     Table
-        Some rows. Identifiers in CSV are text as written (``007``), and so are labels here, which may be missing.
+        Some rows. Identifiers and labels of CSV are text as written (``007``), and may be missing.
 
     Examples
     --------

@@ -155,10 +155,6 @@ class Roles(NamedTuple):
     def others(self) -> list[str]:
         return [name for name in (self.label, self.id, *self.aside) if name is not None]
 
-    @property
-    def columns(self) -> list[str]:
-        return list(dict.fromkeys([*self.features, *self.others]))
-
 
 def roles_of(names: list[str], wanted: Any, path: str, named: bool = True) -> Roles:
     """The role of each column, as the parameters of :func:`lapwing.tables.batches` say; columns named there must exist."""
