@@ -83,7 +83,8 @@ def browser(tmp_path_factory):
 
 
 def pytest_collection_modifyitems(items):
-    """Examples of PyTorch are skipped where it is not installed."""
+    """Examples of packages that are not installed are skipped. ``make integrations`` runs those of ``lapwing.vectors``."""
     for item in items:
-        if isinstance(item, pytest.DoctestItem) and "import torch" in item.dtest.docstring and not find_spec("torch"):
-            item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
+        for package in ("torch", "faiss", "sentence_transformers") if isinstance(item, pytest.DoctestItem) else ():
+            if f">>> import {package}" in item.dtest.docstring and not find_spec(package):
+                item.add_marker(pytest.mark.skip(reason=f"{package} is not installed"))

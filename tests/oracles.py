@@ -206,9 +206,11 @@ def closest_pairs_weights(X, y, n_pairs, metric="euclidean"):
     return by_pairs(n, lambda i, j: float((i, j) in linked or (j, i) in linked))
 
 
-def pairs_weights(n, pairs):
+def pairs_weights(n, pairs, weights=None):
     given = {(a, b) for a, b in pairs} | {(b, a) for a, b in pairs}
-    return by_pairs(n, lambda i, j: float((i, j) in given))
+    if weights is None:
+        return by_pairs(n, lambda i, j: float((i, j) in given))
+    return by_pairs(n, lambda i, j: sum(w for pair, w in zip(pairs, weights, strict=True) if {i, j} == set(pair)))
 
 
 def knn(X, y, k, **options):

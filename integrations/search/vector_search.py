@@ -5,6 +5,8 @@
 Half of the classes are learnt from, and the search is among the others.
 """
 
+import doctest
+
 import faiss
 import numpy as np
 import torch
@@ -12,7 +14,7 @@ from _data import embeddings
 from sentence_transformers import SentenceTransformer
 from sklearn.decomposition import PCA
 
-from lapwing import LPP, to_torch
+from lapwing import LPP, to_torch, vectors
 from lapwing.vectors import to_faiss, to_sentence_transformers
 
 SHORT, QUERIES, SPLITS = 64, 500, 3
@@ -54,6 +56,7 @@ def found(index, stored, queries):
     return index.search(queries, len(stored))[1]
 
 
+assert doctest.testmod(vectors, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 X, y = embeddings()
 d, classes = X.shape[1], np.unique(y)
 short = min(SHORT, d // 4)

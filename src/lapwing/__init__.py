@@ -30,7 +30,7 @@ _NAMES = {
 }
 _ELSEWHERE = {name: part for part, names in _NAMES.items() for name in names}
 _PARTS = ["blocks", "clustering", "comparison", "data", "graphs", "inspection", "metrics", "plots", "problem"]
-_PARTS += ["reducers", "report", "selection", "tables", "testing"]
+_PARTS += ["reducers", "report", "selection", "tables", "testing", "vectors"]
 _INTERNAL_PARTS = ("device", "methods", "persistence")  # users import what is in them from lapwing
 
 

@@ -66,6 +66,18 @@ def to_faiss(estimator: BaseEstimator) -> Any:
     Returns
     -------
     faiss.LinearTransform
+
+    Examples
+    --------
+    >>> import faiss
+    >>> import numpy as np
+    >>> from lapwing import LPP
+    >>> from lapwing.vectors import to_faiss
+    >>> X = np.random.RandomState(0).rand(200, 8).astype(np.float32)
+    >>> index = faiss.IndexPreTransform(to_faiss(LPP(3).fit(X)), faiss.IndexFlatL2(3))
+    >>> index.add(X)
+    >>> index.search(X[7:9], 1)[1].ravel().tolist()
+    [7, 8]
     """
     faiss = require("faiss", "vectors")
     A, b = matrix_and_bias(estimator)
@@ -88,6 +100,17 @@ def to_sentence_transformers(estimator: BaseEstimator) -> Any:
     Returns
     -------
     sentence_transformers.models.Dense
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sentence_transformers
+    >>> from lapwing import LPP
+    >>> from lapwing.vectors import to_sentence_transformers
+    >>> embeddings = np.random.RandomState(0).rand(200, 8)  # those of model.encode(texts)
+    >>> layer = to_sentence_transformers(LPP(3).fit(embeddings))
+    >>> layer.in_features, layer.out_features  # the last module: SentenceTransformer(modules=[*model, layer])
+    (8, 3)
     """
     models = require("sentence_transformers.models", "vectors")
     torch = require("torch", "torch")

@@ -55,6 +55,7 @@ KNN_OPTIONS = [
 ]
 W_GIVEN = o.radius_weights(toy(5)[0], None, 0.5) + np.diag(np.arange(28.0))
 MUST, CANNOT = [[0, 5], [7, 2], [5, 0], [3, 9], [3, 9]], [[1, 2], [27, 0]]
+COUNTS = [1.0, 0.5, 3.0, 2.0, 0.25]
 
 
 def table():
@@ -127,6 +128,7 @@ def table():
         ("Precomputed", Precomputed(W_GIVEN), lambda X, y: W_GIVEN),
         ("Precomputed-sparse", Precomputed(sparse.coo_array(W_GIVEN)), lambda X, y: W_GIVEN),
         ("Pairs", Pairs(MUST), lambda X, y: o.pairs_weights(len(X), MUST)),
+        ("Pairs-weights", Pairs(MUST, weights=COUNTS), lambda X, y: o.pairs_weights(len(X), MUST, COUNTS)),
     ]
 
 

@@ -246,6 +246,9 @@ def bad_given():
         yield Pairs(**{name: [[0, 1, 2]]}), r"must_link and cannot_link must hold row indices.*not .*\(1, 3\)"
         yield Pairs(**{name: [0, 1]}), r"must_link and cannot_link must hold row indices.*not .*\(2,\)"
         yield Pairs(**{name: [[0.0, 1.0]]}), r"must_link and cannot_link must hold row indices.*integer.*not .*float"
+    for weights in ([1.0], [1.0, -1.0], [1.0, 0.0], [[1.0, 2.0]]):
+        yield Pairs([[0, 1], [1, 2]], weights=weights), "weights of Pairs have shape .* for 2 pairs"
+        yield Pairs([[0, 1]], [[1, 2]], weights=weights), "weights of Pairs have shape .* for 2 pairs"
     yield Pairs(), "Pairs is empty: give must_link or cannot_link"
     yield Pairs([], []), "Pairs is empty"
 

@@ -379,6 +379,10 @@ def test_folds_take_their_pairs():
         expected = np.array(present, dtype=float) - np.array(apart, dtype=float)
         close(laplacian_sum(graph.build(FRAME.iloc[train])), o.laplacian(expected)[0])
         LPP(1, graph=KNN(3) + graph).fit(FRAME.iloc[train])
+        counted = Pairs(graph.must_link, graph.cannot_link, weights=np.arange(1, 13), by_id=True)
+        weights = {frozenset(pair): w for w, pair in enumerate([*pairs, ["row 1", "row 3"]], 1)}
+        expected *= [[weights.get(frozenset([a, b]), 0.0) for b in names] for a in names]
+        close(laplacian_sum(counted.build(FRAME.iloc[train])), o.laplacian(expected)[0])
     none = Pairs([["nobody", "noone"]], by_id=True)
     assert LPP(1, graph=KNN(3) + none).fit(FRAME).n_connected_components_ >= 1
     check_graph(graph, FRAME)

@@ -81,6 +81,14 @@ def test_what_cannot_be_is_named(parameters, said):
         RCA(**{"n_components": 2} | parameters).fit(X)
 
 
+def test_pairs_count_by_their_weights():
+    """A weight is so many repetitions of the pair."""
+    counts = np.arange(70) % 4 + 1
+    within = outer_mean(np.repeat(X[PAIRS[:, 0]] - X[PAIRS[:, 1]], counts, axis=0)) / 2
+    values, _, _ = solved(np.cov(X.T, bias=True), within, 0.3)
+    np.testing.assert_allclose(RCA(3, pairs=Pairs(PAIRS, weights=counts), ridge=0.3).fit(X).eigenvalues_, values[:3])
+
+
 def test_pairs_count_rows():
     with pytest.raises(ValueError, match="sample_weight does not act"):
         RCA(2, pairs=PAIRS).fit(X, sample_weight=np.ones(len(X)))

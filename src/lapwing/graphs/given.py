@@ -135,9 +135,12 @@ class Pairs(Graph):
     Parameters
     ----------
     must_link : array-like of shape (n_pairs, 2), default=None
-        The row indices of pairs that attract, each with weight 1.
+        The row indices of pairs that attract.
     cannot_link : array-like of shape (n_pairs, 2), default=None
-        The row indices of pairs that repel, each with weight 1.
+        The row indices of pairs that repel.
+    weights : array-like of shape (n_pairs,), default=None
+        How much each pair counts, such as the number of times that it was seen: those of ``must_link``, and then those of
+        ``cannot_link``. The weights of a pair that is listed again are added up. None is 1 for every pair.
     by_id : bool, default=False
         Whether the pairs hold the names of rows, and not their places. Names are the index of the data frame X, or a column:
         ``On("id", Pairs(..., by_id=True), beside=True)``. A cross-validation fold then takes the pairs of which it has both
@@ -157,6 +160,7 @@ class Pairs(Graph):
     must_link: ArrayLike | None = None
     cannot_link: ArrayLike | None = None
     _: KW_ONLY
+    weights: ArrayLike | None = None
     by_id: bool = False
 
     reads_features, counts_pairs = False, True
@@ -166,14 +170,29 @@ class Pairs(Graph):
 
     def signed(self) -> Signed:
         """The pairs that must be linked attract, and those that must not repel. Each are a graph with ``must_link`` alone."""
-        given = [(1.0, self.must_link), (-1.0, self.cannot_link)]
-        found = [(c, Pairs(pairs, by_id=self.by_id)) for c, pairs in given if pairs is not None and np.size(pairs)]
-        if not found:
+        given: list[tuple[float, Any]] = [(1.0, self.must_link), (-1.0, self.cannot_link)]
+        given = [(c, p) for c, p in ((1.0, self.must_link), (-1.0, self.cannot_link)) if p is not None and np.size(p)]
+        if not given:
             raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
-        return [(1.0, self)] if self.is_semidefinite else found
+        if self.is_semidefinite:
+            return [(1.0, self)]
+        ends = np.cumsum([len(pairs) for _, pairs in given])
+        each = [None] * len(given) if self.weights is None else np.split(self._checked_weights(ends[-1]), ends[:-1])
+        return [(c, Pairs(pairs, weights=w, by_id=self.by_id)) for (c, pairs), w in zip(given, each, strict=True)]
+
+    def _checked_weights(self, n_pairs: int) -> np.ndarray:
+        weights = check_array(self.weights, ensure_2d=False, dtype=np.float64, input_name="weights")
+        if weights.shape != (n_pairs,) or weights.min() <= 0:
+            raise ValueError(
+                f"weights of Pairs have shape {weights.shape} and a minimum of {weights.min():.3g}, for {n_pairs} pairs; "
+                "give each a number above 0"
+            )
+        return weights
 
     def adjacency(self, data: Data) -> sparse.csr_array:
-        pairs, n = np.asarray(self._present(data) if self.by_id else self.must_link), data.n
+        listed: Any = self.must_link
+        pairs, which = self._present(data) if self.by_id else (np.asarray(listed), slice(None))
+        n = data.n
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
             raise ValueError(
                 "must_link and cannot_link must hold row indices in an integer array of shape (n_pairs, 2), not "
@@ -186,16 +205,20 @@ class Pairs(Graph):
             )
         if (pairs[:, 0] == pairs[:, 1]).any():
             raise ValueError(f"Pairs has row {pairs[pairs[:, 0] == pairs[:, 1]][0, 0]} with itself; drop that pair")
-        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-        return data.symmetric_weights(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
+        pairs, again = np.unique(np.sort(pairs, axis=1), axis=0, return_inverse=True)
+        weights: np.ndarray = np.ones(len(pairs))
+        if self.weights is not None:
+            weights = np.bincount(again.ravel(), self._checked_weights(len(listed))[which], len(pairs))
+        return data.symmetric_weights(pairs[:, 0], pairs[:, 1], weights)
 
-    def _present(self, data: Data) -> np.ndarray:
-        """The places of those pairs whose two rows are both present."""
+    def _present(self, data: Data) -> tuple[np.ndarray, Any]:
+        """The places of those pairs whose two rows are both present, and which pairs they are."""
         places: dict[Any, list[int]] = {}
         for place, name in enumerate(named_rows(data, "Pairs(by_id=True)")):
             places.setdefault(name, []).append(place)
         pairs: Any = self.must_link
         if any(len(pair) != 2 or pair[0] == pair[1] for pair in pairs):
             raise ValueError("must_link and cannot_link must hold pairs of different names of rows")
-        found = [(i, j) for a, b in pairs for i in places.get(a, ()) for j in places.get(b, ())]
-        return np.array(found, dtype=np.intp).reshape(-1, 2)
+        found = [(i, j, p) for p, (a, b) in enumerate(pairs) for i in places.get(a, ()) for j in places.get(b, ())]
+        *ends, which = np.array(found, dtype=np.intp).reshape(-1, 3).T
+        return np.transpose(ends), which

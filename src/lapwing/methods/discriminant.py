@@ -490,6 +490,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
     sides : array-like of shape (n_samples,) or None, default=None
         Which side each sample is on, where there are two kinds, such as ``"query"`` and ``"document"``. T is then the mean of
         the covariances of the sides, each about its own mean, so that the many samples of one side do not outweigh the other.
+        A series of pandas knows the rows of a data frame by their names, so that cross-validation may take some of them.
         Without ``pairs``, y is of no help to sides.
     ridge : float, default=1.0
         :math:`\rho` in (1): how far P is drawn towards the identity. 1 is a shrinkage of one half, :math:`\rho / (1 + \rho)`.
@@ -564,7 +565,14 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         """-T, in as many terms as there are sides."""
         if self.sides is None:
             return [term.scaled(-1 / data.size) for term in Complete().terms(data)]
-        names, sides = np.unique(column_or_1d(self.sides), return_inverse=True)
+        given = self.sides
+        if hasattr(given, "reindex") and hasattr(data.given, "iloc"):
+            given = given.reindex(data.given.index)
+            if given.isna().any():
+                raise ValueError(
+                    f"sides does not know the row {given.index[given.isna()][0]!r} of X; give each row a side"
+                )
+        names, sides = np.unique(column_or_1d(given), return_inverse=True)
         if sides.size != data.n:
             raise ValueError(f"sides has {sides.size} entries, and X has {data.n} rows: give one per row")
         return [covariance(sides == side).scaled(-1 / names.size) for side in range(names.size)]

@@ -11,6 +11,7 @@ from ._labels import (
     some_rows,
     takes_unknown_for_a_class,
 )
+from ._pairs import QuerySplit, search_scorer
 from ._scores import (
     BootstrapError,
     NestedScores,
@@ -25,6 +26,7 @@ __all__ = [
     "BootstrapError",
     "LabelledSplit",
     "NestedScores",
+    "QuerySplit",
     "SemiSupervised",
     "TimeSplit",
     "bootstrap_error",
@@ -33,6 +35,7 @@ __all__ = [
     "nested_scores",
     "reducer_of",
     "retrieval_scorer",
+    "search_scorer",
     "serving",
     "some_rows",
     "takes_unknown_for_a_class",
