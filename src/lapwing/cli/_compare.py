@@ -17,7 +17,20 @@ import typer
 
 from ._console import counted, print_json, print_table, print_warning, say
 from ._methods import key
-from ._options import Advanced, Data, Judge, Reading, check_output, listed, prepares_data, quoted, refuse, writing
+from ._options import (
+    Data,
+    Judge,
+    Reading,
+    Word,
+    Words,
+    check_output,
+    listed,
+    option,
+    prepares_data,
+    quoted,
+    refuse,
+    writing,
+)
 from ._tables import are_quantities, check_classes, leaks_of_ids, read_prepared, source_columns, unknown
 
 MANY_ROWS = 20_000  # from here on the command advises a sample
@@ -43,10 +56,7 @@ def _jobs(number: int) -> int:
     return number or refuse("0 cannot work; give 1 or more, or -1 for one per core", "--jobs")
 
 
-Jobs = Annotated[
-    int,
-    Advanced("--jobs", "-j", metavar="N", callback=_jobs, help="Methods and folds at a time; -1 is one per core."),
-]
+Jobs = Annotated[int, option("--jobs -j N", callback=_jobs)]
 
 
 @prepares_data
@@ -54,57 +64,20 @@ def compare(
     data: Data,
     *,
     reading: Reading,
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--methods", "-m", metavar="NAMES", help="Names: pca,lpp,mfa. By default some that suit the data."
-        ),
-    ] = None,
-    dimensions: Annotated[
-        str | None,
-        typer.Option(
-            "--dimensions", "-d", metavar="NUMBERS", help="To try: 2,5,10-15. By default 1, 2, 3, 5, 8, 13, ..."
-        ),
-    ] = None,
-    scoring: Annotated[
-        str | None,
-        typer.Option(
-            "--scoring",
-            metavar="GOAL",
-            help="What chooses: a goal (classification, retrieval, clustering, neighbours) or a measure (accuracy, "
-            "balanced_accuracy, f1, roc_auc, r2, map, recall@5, nmi, trustworthiness, continuity, recall).",
-        ),
-    ] = None,
+    methods: Annotated[Words, option("--methods -m NAMES")] = None,
+    dimensions: Annotated[Word, option("--dimensions -d NUMBERS")] = None,
+    scoring: Annotated[Word, option("--scoring GOAL")] = None,
     judge: Judge = "auto",
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group", metavar="COL", help="Column of what belongs together, such as a patient: held out together."
-        ),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option("--time", metavar="COL", help="Column of the time: rows are scored by models of earlier ones."),
-    ] = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the report.")
-    ] = "report.html",
-    cv: Annotated[int, Advanced("--cv", metavar="N", min=2, help="Folds.")] = 5,
-    sample: Annotated[
-        int | None,
-        Advanced("--sample", metavar="N", min=4, help="Use this many random rows, those with labels first."),
-    ] = None,
-    atlas: Annotated[
-        str | None,
-        Advanced("--atlas", metavar="FILE", help="Also write the recommended space for Embedding Atlas, as .parquet."),
-    ] = None,
-    memory: Annotated[
-        str | None,
-        Advanced("--memory", metavar="DIR", help="Keep scores there; the same command goes on where it was stopped."),
-    ] = None,
+    group: Annotated[Word, option("--group COL")] = None,
+    time: Annotated[Word, option("--time COL")] = None,
+    output: Annotated[str, option("--output -o REPORT")] = "report.html",
+    cv: Annotated[int, option("--cv N", min=2)] = 5,
+    sample: Annotated[int | None, option("--sample N", min=4)] = None,
+    atlas: Annotated[Word, option("--atlas FILE")] = None,
+    memory: Annotated[Word, option("--memory DIR")] = None,
     jobs: Jobs = -1,
-    seed: Annotated[int, Advanced("--seed", metavar="N", min=0, help="Of everything random.")] = 0,
-    json: Annotated[bool, Advanced("--json", help="Print JSON.")] = False,
+    seed: Annotated[int, option("--seed N", min=0)] = 0,
+    json: Annotated[bool, option("--json", "Advanced")] = False,
 ) -> None:
     """Try several methods and dimensions by cross-validation; print a table and write a report.
 

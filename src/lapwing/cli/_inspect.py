@@ -14,7 +14,7 @@ import typer
 
 from ._console import print_json, print_table, say, size, some
 from ._model import Import, Model, in_blocks, in_this_folder, loaded, output_names
-from ._options import Data, Json, Reading, check_output, reads_data, writing
+from ._options import Data, Json, Reading, Word, check_output, option, reads_data, writing
 from ._tables import Taken, are_quantities, check_classes, is_ours, last_step, reads_targets
 
 DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
@@ -22,7 +22,7 @@ DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and o
 
 def export(
     model: Model,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write it: model.onnx.")] = "model.onnx",
+    output: Annotated[str, option("--output -o ONNX")] = "model.onnx",
     import_: Import = None,
 ) -> None:
     """Write a model as ONNX, for programs without Python: linear and kernel methods, and what prepares their columns."""
@@ -41,10 +41,7 @@ def export(
         say(f"columns of {entry.key}: {entry.value}" if entry.key in "XS" else f"what they must hold: {entry.value}")
 
 
-Leading = Annotated[
-    int | None,
-    typer.Option("--loadings", min=1, help="Show the features of largest loading instead, so many of each component."),
-]
+Leading = Annotated[int | None, option("--loadings N", min=1)]
 
 
 def inspect(model: Model, loadings: Leading = None, json: Json = False, import_: Import = None) -> None:
@@ -166,15 +163,7 @@ def verify(
     data: Data,
     *,
     reading: Reading,
-    graph: Annotated[
-        str | None,
-        typer.Option(
-            "--graph",
-            "-g",
-            metavar="W.npz",
-            help="The matrix of weights that the fit had, in the place of the model's graph: .npz, .npy or .mtx.",
-        ),
-    ] = None,
+    graph: Annotated[Word, option("--graph -g W.npz")] = None,
     json: Json = False,
     import_: Import = None,
 ) -> None:

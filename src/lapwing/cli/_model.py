@@ -19,7 +19,19 @@ import typer
 from ._console import counted, say, size, visible
 from ._graphs import Choice, configure, placed, settle_graph
 from ._methods import to_fit
-from ._options import Advanced, Data, Judge, Reading, check_output, prepares_data, reads_data, refuse, writing
+from ._options import (
+    Data,
+    Judge,
+    Reading,
+    Word,
+    Words,
+    check_output,
+    option,
+    prepares_data,
+    reads_data,
+    refuse,
+    writing,
+)
 from ._tables import (
     Taken,
     are_quantities,
@@ -32,64 +44,23 @@ from ._tables import (
     unknown,
 )
 
-DATA_FILES = (
-    *(".csv", ".tsv", ".txt", ".gz", ".bz2", ".zst", ".parquet", ".pq"),
-    *(".npy", ".npz", ".mtx", ".svm", ".svmlight", ".libsvm"),
-)
-
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
-Import = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--import",
-        metavar="MODULE",
-        help="A module of yours that defines the model's estimator or graphs: installed, or in this folder. May be repeated.",
-    ),
-]
+Import = Annotated[Words, option("--import MODULE")]
 
 
 @prepares_data
 def fit(
     data: Data,
     *,
-    method: Annotated[
-        str,
-        typer.Option("--method", "-m", metavar="NAME", help="Of lapwing methods; or pca, lda and others of compare."),
-    ] = "lpp",
-    dimensions: Annotated[
-        str | None,
-        typer.Option(
-            "--dimensions", "-d", metavar="D", help='How many; "auto" is one less than classes; "all"; for tsa 8x6.'
-        ),
-    ] = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
-    ] = "model.lapwing",
+    method: Annotated[str, option("--method -m NAME")] = "lpp",
+    dimensions: Annotated[Word, option("--dimensions -d D")] = None,
+    output: Annotated[str, option("--output -o MODEL")] = "model.lapwing",
     reading: Reading,
-    graph: Annotated[
-        str | None,
-        typer.Option(
-            "--graph",
-            "-g",
-            metavar="GRAPH",
-            help="supervised, semi, propagate, none (the method's own), knn, or a formula: 'KNN(5) + 0.5 * SameClass()'. "
-            "By default supervised where there are labels, semi where some are unknown, else the method's own.",
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", metavar="KEY=VALUE", help="Any parameter of the method. May be repeated."),
-    ] = None,
-    predict: Annotated[
-        bool,
-        typer.Option(
-            "--predict", help="A classifier in the space (--judge) names the class: transform writes predictions."
-        ),
-    ] = False,
+    graph: Annotated[Word, option("--graph -g GRAPH")] = None,
+    param: Annotated[Words, option("--param -p KEY=VALUE")] = None,
+    predict: Annotated[bool, option("--predict")] = False,
     judge: Judge = "auto",
-    neighbors: Annotated[
-        int | None, Advanced("--neighbors", "-k", metavar="K", min=1, help="Neighbours in the graph.")
-    ] = None,
+    neighbors: Annotated[int | None, option("--neighbors -k K", min=1)] = None,
 ) -> None:
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
     check_output(output, data, reading.label)
@@ -140,7 +111,7 @@ def in_blocks(estimator: Any, data: str, reading: Reading) -> Any:
     if metadata.num_rows * metadata.num_columns * 8 <= working_memory():
         return None
     rows, n_rows = dataset.dataset(data, format="parquet"), counted(metadata.num_rows, "row")
-    left_out = [name for name in (reading.label, reading.id, *reading.drop) if name is not None]
+    left_out = [name for name in (reading.label, reading.id, *reading.read["drop"]) if name is not None]
     for name in left_out:
         if name not in rows.schema.names:
             raise ValueError(f"{data} has no column {name!r}; it has {', '.join(rows.schema.names[:20])}")
@@ -267,17 +238,9 @@ def transform(
     model: Model,
     data: Data,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help=".parquet, .csv, .tsv, .npy, or - for CSV on standard output."
-        ),
-    ] = "-",
+    output: Annotated[str, option("--output -o FILE")] = "-",
     reading: Reading,
-    coordinates: Annotated[
-        bool,
-        typer.Option("--coordinates", help="Of a model that predicts, write the coordinates beside the predictions."),
-    ] = False,
+    coordinates: Annotated[bool, option("--coordinates")] = False,
     import_: Import = None,
 ) -> None:
     """Project DATA, in batches of rows: files of any size in little memory.
@@ -334,7 +297,9 @@ def loaded(path: str, modules: list[str] | None) -> Any:
     try:
         return load(path, trusted)
     except ValueError as error:
-        if path.lower().endswith(DATA_FILES):
+        from ..tables.reading import PACKED, READERS
+
+        if path.lower().endswith((*READERS, *PACKED)):
             raise ValueError(f"{error}; it seems to be data, of which lapwing fit {path} makes a model") from error
         raise
 

@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial, wraps
 from inspect import Signature, signature
 from io import StringIO
@@ -16,103 +17,120 @@ from typing import Annotated, Any, Literal, NoReturn, get_args
 
 import typer
 
-Advanced = partial(typer.Option, rich_help_panel="Advanced")
+# The options of all commands, as they are typed and with what stands for their values, and what each is for.
+OPTIONS = {
+    "--label -l COL": "Column of the labels: a name, or a number (-1 is the last). For a matrix also a file. .npz, svmlight and "
+    "image folders bring their own.",
+    "--id COL": "Column that names rows.",
+    "--drop COLS": "Columns to leave out: a,b. May be repeated.",
+    "--method -m NAME": "Of lapwing methods; or pca, lda and others of compare.",
+    "--methods -m NAMES": "Names: pca,lpp,mfa. By default some that suit the data.",
+    "--dimensions -d D": 'How many; "auto" is one less than classes; "all"; for tsa 8x6.',
+    "--dimensions -d NUMBERS": "To try: 2,5,10-15. By default 1, 2, 3, 5, 8, 13, ...",
+    "--scoring GOAL": "What chooses: a goal (classification, retrieval, clustering, neighbours) or a measure (accuracy, "
+    "balanced_accuracy, f1, roc_auc, r2, map, recall@5, nmi, trustworthiness, continuity, recall).",
+    "--group COL": "Column of what belongs together, such as a patient: held out together.",
+    "--time COL": "Column of the time: rows are scored by models of earlier ones.",
+    "--output -o REPORT": "Where to write the report.",
+    "--output -o MODEL": "Where to write the model.",
+    "--output -o FILE": ".parquet, .csv, .tsv, .npy, or - for CSV on standard output.",
+    "--output -o ONNX": "Where to write it.",
+    "--graph -g GRAPH": "supervised, semi, propagate, none (the method's own), knn, or a formula: 'KNN(5) + 0.5 * SameClass()'. "
+    "By default supervised where there are labels, semi where some are unknown, else the method's own.",
+    "--graph -g W.npz": "The matrix of weights that the fit had, in the place of the model's graph: .npz, .npy or .mtx.",
+    "--param -p KEY=VALUE": "Any parameter of the method. May be repeated.",
+    "--predict": "A classifier in the space (--judge) names the class: transform writes predictions.",
+    "--coordinates": "Of a model that predicts, write the coordinates beside the predictions.",
+    "--loadings N": "Show the features of largest loading instead, so many of each component.",
+    "--import MODULE": "A module of yours that defines the model's estimator or graphs: installed, or in this folder. May be "
+    "repeated.",
+    "--json": "Print JSON.",
+}
+ADVANCED = {
+    "--judge NAME": "The classifier: nearest (neighbour), knn, logistic (regression), or auto, the better of the last two.",
+    "--neighbors -k K": "Neighbours in the graph.",
+    "--cv N": "Folds.",
+    "--sample N": "Use this many random rows, those with labels first.",
+    "--atlas FILE": "Also write the recommended space for Embedding Atlas, as .parquet.",
+    "--memory DIR": "Keep scores there; the same command goes on where it was stopped.",
+    "--jobs -j N": "Methods and folds at a time; -1 is one per core.",
+    "--seed N": "Of everything random.",
+    "--no-label": "Ignore the labels that DATA brings.",
+    "--impute/--no-impute": "Fill in missing values, or refuse them; else where there are some.",
+    "--standardize WHEN": "Columns to mean 0 and deviation 1: yes, no, or auto, where their units differ.",
+    "--categories COLS": "Columns to encode as text though they hold numbers or many values. May be repeated.",
+    "--text COLS": "Columns of sentences, to be described by their words: a,b.",
+    "--match-case": "Keep Basic and BASIC apart.",
+    "--missing MARK": "Marks a missing value, as -999 does. May be repeated.",
+    "--header/--no-header": "Whether CSV starts with names; looks by default.",
+    "--resize WxH": "Size of images.",
+    "--grey/--colour": "How to read images; grey if all are.",
+    "--zero-based": "svmlight counts features from 0.",
+}
 
 
-Judge = Annotated[
-    Literal["auto", "nearest", "knn", "logistic"],
-    Advanced(
-        "--judge",
-        metavar="NAME",
-        help="The classifier: nearest (neighbour), knn, logistic (regression), or auto, the better of the last two.",
-    ),
-]
+def option(name: str, panel: str | None = None, **more: Any) -> Any:
+    """One of the options above."""
+    flags = [word for word in name.split() if word.startswith("-")]
+    value = name.split()[len(flags) :]
+    panel = "Advanced" if name in ADVANCED else panel
+    text = ADVANCED.get(name) or OPTIONS[name]
+    return typer.Option(*flags, metavar=value[0] if value else None, help=text, rich_help_panel=panel, **more)
+
+
+#: How columns are prepared, for which commands that use a model have no options.
+PREPARING = ("impute", "standardize", "categories", "text", "match_case", "missing")
+Word = str | None
+Words = list[str] | None
 Data = Annotated[str, typer.Argument(metavar="DATA", help="File, folder of images, or - for CSV on standard input.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Judge = Annotated[Literal["auto", "nearest", "knn", "logistic"], option("--judge NAME")]
+Json = Annotated[bool, option("--json")]
 
 
+@dataclass(frozen=True)
 class Reading:
-    """What the shared options say: how to read DATA, and how to prepare its columns.
+    """What the shared options say: how to read DATA, and how to prepare its columns."""
 
-    ``read`` are the options of :func:`lapwing.tables.read`, ``prepare`` those of :func:`lapwing.tables.prepare`.
-    """
+    label: Annotated[Word, option("--label -l COL")] = None
+    id: Annotated[Word, option("--id COL")] = None
+    drop: Annotated[Words, option("--drop COLS")] = None
+    no_label: Annotated[bool, option("--no-label")] = False
+    impute: Annotated[bool | None, option("--impute/--no-impute")] = None
+    standardize: Annotated[Literal["auto", "yes", "no"], option("--standardize WHEN")] = "auto"
+    categories: Annotated[Words, option("--categories COLS")] = None
+    text: Annotated[Words, option("--text COLS")] = None
+    match_case: Annotated[bool, option("--match-case")] = False
+    missing: Annotated[Words, option("--missing MARK")] = None
+    header: Annotated[bool | None, option("--header/--no-header")] = None
+    resize: Annotated[Word, option("--resize WxH")] = None
+    grey: Annotated[bool | None, option("--grey/--colour")] = None
+    zero_based: Annotated[bool, option("--zero-based")] = False
 
-    PREPARING = ("impute", "standardize", "categories", "text", "match_case", "missing")
-
-    def __init__(
-        self,
-        label: Annotated[
-            str | None,
-            typer.Option(
-                "--label",
-                "-l",
-                metavar="COL",
-                help="Column of the labels: a name, or a number (-1 is the last). For a matrix also a file. .npz, svmlight "
-                "and image folders bring their own.",
-            ),
-        ] = None,
-        id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column that names rows.")] = None,
-        drop: Annotated[
-            list[str] | None, typer.Option("--drop", metavar="COLS", help="Columns to leave out: a,b. May be repeated.")
-        ] = None,
-        no_label: Annotated[bool, Advanced("--no-label", help="Ignore the labels that DATA brings.")] = False,
-        impute: Annotated[
-            bool | None,
-            Advanced("--impute/--no-impute", help="Fill in missing values, or refuse them; else where there are some."),
-        ] = None,
-        standardize: Annotated[
-            Literal["auto", "yes", "no"],
-            Advanced(
-                "--standardize",
-                metavar="WHEN",
-                help="Columns to mean 0 and deviation 1: yes, no, or auto, where their units differ.",
-            ),
-        ] = "auto",
-        categories: Annotated[
-            list[str] | None,
-            Advanced(
-                "--categories",
-                metavar="COLS",
-                help="Columns to encode as text though they hold numbers or many values. May be repeated.",
-            ),
-        ] = None,
-        text: Annotated[
-            list[str] | None,
-            Advanced("--text", metavar="COLS", help="Columns of sentences, to be described by their words: a,b."),
-        ] = None,
-        match_case: Annotated[bool, Advanced("--match-case", help="Keep Basic and BASIC apart.")] = False,
-        missing: Annotated[
-            list[str] | None,
-            Advanced("--missing", metavar="MARK", help="Marks a missing value, as -999 does. May be repeated."),
-        ] = None,
-        header: Annotated[
-            bool | None, Advanced("--header/--no-header", help="Whether CSV starts with names; looks by default.")
-        ] = None,
-        resize: Annotated[str | None, Advanced("--resize", metavar="WxH", help="Size of images.")] = None,
-        grey: Annotated[bool | None, Advanced("--grey/--colour", help="How to read images; grey if all are.")] = None,
-        zero_based: Annotated[bool, Advanced("--zero-based", help="svmlight counts features from 0.")] = False,
-    ):
-        self._given = {name: value for name, value in locals().items() if name != "self"}
-        if label is not None and no_label:
+    @property
+    def read(self) -> dict[str, Any]:
+        """Parameters of :func:`lapwing.tables.read`."""
+        if self.label is not None and self.no_label:
             refuse("give --label, or --no-label", "--no-label")
-        self.label, self.id, self.drop = label, id, listed(drop)
-        self.read: dict[str, Any] = {"label": label, "labels": not no_label, "id": id, "drop": self.drop}
-        self.read |= {"header": header, "resize": width_and_height(resize), "grey": grey, "zero_based": zero_based}
-        self.prepare: dict[str, Any] = {"impute": impute, "standardize": standardize}
-        self.prepare |= {"categories": listed(categories), "text": listed(text), "match_case": match_case}
-        self.prepare |= {"missing": listed(missing)}
+        size, more = width_and_height(self.resize), {"header": self.header, "grey": self.grey}
+        columns = {"label": self.label, "labels": not self.no_label, "id": self.id, "drop": listed(self.drop)}
+        return {**columns, **more, "resize": size, "zero_based": self.zero_based}
+
+    @property
+    def prepare(self) -> dict[str, Any]:
+        """Parameters of :func:`lapwing.tables.prepare`."""
+        lists = {name: listed(getattr(self, name)) for name in ("categories", "text", "missing")}
+        return {name: lists.get(name, getattr(self, name)) for name in PREPARING}
 
     def words(self, preparing: bool = True) -> list[str]:
         """The arguments that were given, for another command; without ``preparing`` those that say how to read."""
         words: list[str] = []
-        for name, value in self._given.items():
-            if value == SHARED[name].default or (name in self.PREPARING and not preparing):
+        for name, value in vars(self).items():
+            if value == SHARED[name].default or (name in PREPARING and not preparing):
                 continue
             yes, _, no = get_args(SHARED[name].annotation)[1].default.partition("/")
             items = map(quoted, listed(value)) if isinstance(value, list) else [value]
-            words += (
-                [yes if value else no] if isinstance(value, bool) else [word for item in items for word in (yes, item)]
-            )
+            flag = [yes if value else no]
+            words += flag if isinstance(value, bool) else [word for item in items for word in (yes, item)]
         return words
 
     def changed(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -132,7 +150,7 @@ def reads_data(command: Callable[..., None], preparing: bool = False) -> Callabl
     shared = [
         parameter.replace(kind=parameter.KEYWORD_ONLY)
         for parameter in SHARED.values()
-        if preparing or parameter.name not in Reading.PREPARING
+        if preparing or parameter.name not in PREPARING
     ]
 
     @wraps(command)
