@@ -84,8 +84,8 @@ def searched(X: np.ndarray, bounds: bool | None, directions: int = search.BOUND_
     screens_well = search.Tiles._screens_well
     least = search.BOUND_ROWS if bounds is None else 0 if bounds else len(X) + 1  # rows from which on bounds are tried
 
-    def chosen(tiles: Any, found: Any) -> bool:
-        used.append(screens_well(tiles, found) if bounds is None else True)
+    def chosen(tiles: Any, *tried: Any) -> bool:
+        used.append(screens_well(tiles, *tried) if bounds is None else True)
         return used[-1]
 
     with (

@@ -36,6 +36,12 @@ def small_tiles(monkeypatch, bounds=False):
         monkeypatch.setattr(f"lapwing.search.{name}", value)
 
 
+def measured_in_parts_from(monkeypatch, pairs):
+    """Distances of more pairs than this are measured in ten parts."""
+    for name, value in {"data.LONG_LIST": pairs, "search.PART_OF_LIST": pairs // 10}.items():
+        monkeypatch.setattr(f"lapwing.{name}", value)
+
+
 def tiles_from(monkeypatch, pairs):
     """From so many pairs of rows on, neighbours are searched by tiles."""
     monkeypatch.setattr("lapwing.search.LEAST_PAIRS", pairs)

@@ -82,10 +82,10 @@ class Progress:
 
     def __call__(self, done: int, doing: str | None = None) -> None:
         now, verbose = time.monotonic(), VERBOSE.get()
-        # A program without a console has no stderr.
-        is_read = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-        is_due = is_read and now - self._start >= PATIENCE and now - self._shown >= BETWEEN
-        if not (is_due if verbose is None else verbose and sys.stderr is not None):
+        if sys.stderr is None:  # a program without a console
+            return
+        is_due = now - self._start >= PATIENCE and now - self._shown >= BETWEEN
+        if not (is_due and (sys.stderr.isatty() or "ipykernel" in sys.modules) if verbose is None else verbose):
             return
         self._shown, self._visible = now, True
         line = f"{doing or self.doing}: {done:,} {self.unit}"

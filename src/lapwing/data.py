@@ -27,7 +27,7 @@ from ._validation import check_in_memory, check_rows, reword_text_error
 from .neighbors import Edges, Request, bound, find
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
-from .search import by_tiles, is_worth_tiles
+from .search import LONG_LIST, by_tiles, in_parts, is_worth_tiles
 
 EPS = float(np.finfo(np.float64).eps)
 FLOATS = [np.float64, np.float32]
@@ -443,6 +443,8 @@ class Data:
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The distances of pairs of rows, by differences in float64."""
+        if i.size > LONG_LIST:
+            return in_parts(self._paired_distances, i, j)
         found, step = np.empty(i.size), max(1, PAIR_BYTES // (8 * max(1, self.d)))
         for start in range(0, i.size, step):
             some = slice(start, start + step)
@@ -649,6 +651,8 @@ class SparseData(Data):
         return self._moved[rows].astype(np.float64)
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        if i.size > LONG_LIST:
+            return in_parts(self._paired_distances, i, j)
         found = np.empty(i.size)
         for some in row_blocks(i.size, 1 + self.X.nnz // self.n):
             found[some] = squared_lengths(self.X[i[some]].astype(np.float64) - self.X[j[some]].astype(np.float64))

@@ -2,17 +2,18 @@
 
 The product of two tiles serves the rows of both. Every row has a threshold, which is its m-th distance so far, so that one
 comparison leaves only a few candidates in a tile. Tiles meet as the players of a tournament do: in each round no tile occurs
-twice. So threads need no locks, and the result does not depend on how many there are. Products are in float32 where that is
-precise enough. They give candidates, and a lower bound on the distances of all rows that are not among them.
+twice, so that threads hardly ever wait for the same tile. Products are in float32 where that is precise enough. They give
+candidates, and a lower bound on the distances of all rows that are not among them.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from itertools import pairwise
+from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from ._arrays import Array, row_blocks
 from ._extras import Progress
 
+Each = Callable[..., None]
 TILE_ROWS = 512  # the products of two tiles of so many rows stay in the cache
 MANY_TILES = 24  # where there would be so many tiles of twice the rows, tiles have these
-# Threads wait for one another where Python decides what to do next. So many threads have the largest tiles, and no more threads
-# than the most are used (measured on 16 cores).
+# Threads wait for one another where Python decides what to do next, so that what is done for each pair of tiles is few calls on
+# large arrays. So many threads have the largest tiles, and no more threads than the most are used (measured on 16 cores).
 MANY_THREADS, MOST_THREADS = 5, 8
 FIRST_ROWS = 256  # so many rows are compared in full, to get a first m-th distance that later tiles are screened by
 COARSE_SHARE = 0.02  # products are in float32 where their rounding, for most rows, is at most this share of a distance
@@ -36,6 +38,11 @@ LEAST_PAIRS = 2_500**2  # from this many pairs of rows on, tiles are faster than
 LONG_ROW = 128  # LEAST_PAIRS holds for rows of this many columns; shorter rows need more pairs, in proportion
 TREE_COLUMNS = 15  # up to this many columns scikit-learn searches with a tree, which is faster
 MOST_CANDIDATES = 200
+WAITING_BYTES = 48  # of a new candidate, which waits with its neighbours until there are many
+LONG_LIST, PART_OF_LIST = (
+    1 << 17,
+    1 << 14,
+)  # pairs: lists of more than these are measured in parts, which several threads share
 MEDIAN_ROWS = 1000  # the centre is the median of so many rows
 # Bits of the key by which candidates are sorted: row, distance, position. A row has the bit of the sign as well, which is 0.
 POSITION_BITS, ROW_BITS = 21, 12
@@ -57,20 +64,21 @@ def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tupl
     """M members near each query, itself not among them, and a distance that all others exceed, rounding included."""
     symmetric, (n, d) = np.array_equal(queries, members), (members.size, X.shape[1])
     frame, V, back = _frame(X), None, np.arange(queries.size)
-    if symmetric and not sparse.issparse(X) and n >= max(BOUND_ROWS, 20 * d) and d >= BOUND_WIDTH:
-        V = _directions(Operand(X, members[:: max(1, n // BOUND_SAMPLE)], frame, np.float64))
-        order = _arranged(Operand(X, members, frame, np.float32).times(V[:, :2]))
-        members, back = members[order], np.argsort(order, kind="stable")
-    asked = members if symmetric else queries
-    for dtype in (np.float32, np.float64):
-        right = Operand(X, members, frame, dtype)
-        left = right if symmetric else Operand(X, asked, frame, dtype, right.columns)
-        tiles = Tiles(left, right, m, None if symmetric else _places(asked, members))
-        if dtype is np.float64 or not tiles.are_coarse():
-            break
-    if V is not None and right.kept is not None and right.dtype == np.float32:
-        tiles.bounds = _bounds(right, V)
-    places, half = tiles.run()
+    with threads() as (n_threads, each):
+        if symmetric and not sparse.issparse(X) and n >= max(BOUND_ROWS, 20 * d) and d >= BOUND_WIDTH:
+            V = _directions(Operand(X, members[:: max(1, n // BOUND_SAMPLE)], frame, np.float64, each))
+            order = _arranged(Operand(X, members, frame, np.float32, each).times(V[:, :2]))
+            members, back = members[order], np.argsort(order, kind="stable")
+        asked = members if symmetric else queries
+        for dtype in (np.float32, np.float64):
+            right = Operand(X, members, frame, dtype, each, is_right=not symmetric)
+            left = right if symmetric else Operand(X, asked, frame, dtype, each, right.columns)
+            tiles = Tiles(left, right, m, n_threads, None if symmetric else _places(asked, members))
+            if dtype is np.float64 or not tiles.are_coarse():
+                break
+        if V is not None and right.kept is not None and right.dtype == np.float32:
+            tiles.bounds = _bounds(right, V, each)
+        places, half = tiles.run(each)
     beyond = np.where(np.isinf(half), np.inf, np.sqrt(2 * np.maximum(half, 0)) / frame[1])
     # A query with fewer candidates than m is filled up with itself, which is infinitely far.
     return np.where(places >= 0, members[places], asked[:, None])[back], beyond[back]
@@ -102,14 +110,23 @@ def _memory() -> float:
 class Operand:
     """Rows in the form that products take them: less the centre, times the unit, with half their squared lengths.
 
-    With (x, |x|²/2, 1) on the left and (y, -1, -|y|²/2) on the right, the product is minus half the squared distance. The
-    form on the left is kept where there is room for it. Of sparse rows, columns with many entries are dense, and the others
-    stay sparse (``rest``); two operands that are multiplied have the same ``columns`` dense.
+    With (x, |x|²/2, 1) on the left and (y, -1, -|y|²/2) on the right, the product is minus half the squared distance. The form
+    of one side is kept where there is room for it. Of sparse rows, columns with many entries are dense, and the others stay
+    sparse (``rest``); two operands that are multiplied have the same ``columns`` dense.
     """
 
-    def __init__(self, X: Array, rows: np.ndarray, frame: tuple, dtype: Any, columns: np.ndarray | None = None):
+    def __init__(
+        self,
+        X: Array,
+        rows: np.ndarray,
+        frame: tuple,
+        dtype: Any,
+        each: Each,
+        columns: np.ndarray | None = None,
+        is_right: bool = False,
+    ):
         self.X, self.rows, (self.centre, self.unit), self.dtype = X, rows, frame, np.dtype(dtype)
-        self.n, self.d, self.columns = rows.size, X.shape[1], columns
+        self.n, self.d, self.columns, self.is_right = rows.size, X.shape[1], columns, is_right
         self.rest: Any = None
         self.half: np.ndarray = np.zeros(self.n)
         self._transposed: dict[int, Any] = {}
@@ -118,11 +135,13 @@ class Operand:
         self.width = self.X.shape[1] + 2
         keep = self.rest is not None or self.n * self.width * self.dtype.itemsize <= _memory()
         self.kept = np.empty((self.n, self.width), self.dtype) if keep else None
-        for part in row_blocks(self.n, 2 * self.width):
-            moved = self._moved(part)
-            self.half[part] += np.einsum("ij,ij->i", moved, moved, dtype=np.float64) / 2
-            if self.kept is not None:
-                self._fill(self.kept[part], moved, part)
+        each(self._keep, row_blocks(self.n, 2 * self.width))
+
+    def _keep(self, part: slice) -> None:
+        moved = self._moved(part)
+        self.half[part] += np.einsum("ij,ij->i", moved, moved, dtype=np.float64) / 2
+        if self.kept is not None:
+            self._fill(self.kept[part], moved, part, self.is_right)
 
     def _split(self) -> None:
         """Frequent columns of sparse rows become dense, but no more of them than there is room for."""
@@ -145,8 +164,9 @@ class Operand:
         moved *= X.dtype.type(self.unit)
         return moved.astype(self.dtype, copy=False)
 
-    def _fill(self, out: np.ndarray, moved: np.ndarray, part: slice) -> np.ndarray:
-        out[:, :-2], out[:, -2], out[:, -1] = moved, self.half[part], 1
+    def _fill(self, out: np.ndarray, moved: np.ndarray, part: slice, right: bool) -> np.ndarray:
+        out[:, :-2] = moved
+        out[:, -2], out[:, -1] = (-1, -self.half[part]) if right else (self.half[part], 1)
         return out
 
     def times(self, V: np.ndarray) -> np.ndarray:
@@ -156,16 +176,12 @@ class Operand:
             found[part] = (self._moved(part) if self.kept is None else self.kept[part, :-2]) @ V
         return found
 
-    def left(self, part: slice, room: np.ndarray) -> np.ndarray:
-        if self.kept is not None:
+    def side(self, part: slice, room: np.ndarray, right: bool) -> np.ndarray:
+        """Some rows in the form of one side of a product: as they are kept, or in the room."""
+        if self.kept is not None and right == self.is_right:
             return self.kept[part]
-        return self._fill(room[: part.stop - part.start], self._moved(part), part)
-
-    def right(self, part: slice, room: np.ndarray) -> np.ndarray:
-        out = room[: part.stop - part.start, : self.width]
-        out[:] = self.left(part, out)
-        out[:, -2], out[:, -1] = -1, -self.half[part]
-        return out
+        moved = self._moved(part) if self.kept is None else self.kept[part, :-2]
+        return self._fill(room[: part.stop - part.start, : self.width], moved, part, right)
 
     def add_rest(self, products: np.ndarray, a: slice, other: Operand, b: slice) -> None:
         """Add what the sparse columns contribute to the products of two tiles."""
@@ -184,7 +200,7 @@ class Operand:
         return 2 * eps * (8 + np.sqrt(self.d + 2)) * (6 * self.half[part] + 4 * size) + self.d * tiny
 
 
-def _bounds(operand: Operand, V: np.ndarray) -> Operand:
+def _bounds(operand: Operand, V: np.ndarray, each: Each) -> Operand:
     """Rows as (coordinates on a few directions, length of the rest); their distances never exceed those of the whole rows.
 
     This holds because the rests of two rows differ by at least the difference of their lengths.
@@ -192,46 +208,72 @@ def _bounds(operand: Operand, V: np.ndarray) -> Operand:
     Y = operand.times(V)
     rest = 2 * operand.half - np.einsum("ij,ij->i", Y, Y, dtype=np.float64)
     B = np.column_stack([Y, np.sqrt(np.maximum(rest, 0)).astype(Y.dtype)])
-    return Operand(B, np.arange(operand.n), (np.zeros(B.shape[1]), 1.0), operand.dtype)
+    return Operand(B, np.arange(operand.n), (np.zeros(B.shape[1]), 1.0), operand.dtype, each)
 
 
 class Found:
-    """The m nearest rows so far of each row of a tile, and new candidates that are not yet compared with them."""
+    """The m nearest rows so far of each row of a tile, and new candidates that are not yet compared with them.
 
-    def __init__(self, part: slice, m: int, dtype: Any):
-        self.part, self.m, self.n = part, m, part.stop - part.start
+    New candidates come as eights of products that lie side by side, of which at least one is large enough. They stay so until
+    there are many. What is done for many at once is done seldom, so that threads hardly wait for Python.
+    """
+
+    def __init__(self, part: slice, m: int, width: int, dtype: Any, most: float):
+        self.part, self.m, self.n, self.width, self.lock = part, m, part.stop - part.start, width, threading.Lock()
+        self.most = min(most, self.n * m)  # so many new candidates wait
         self.distances = np.full((self.n, m), np.inf, dtype)
         self.places = np.full((self.n, m), -1, np.int32)
-        self.lowest = np.finfo(dtype).min
-        self.least = np.full(self.n, self.lowest, dtype)  # a candidate needs minus its distance to be at least this
-        self._new: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.lowest, self.is_started = np.finfo(dtype).min, False
+        self._set_least(np.full(self.n, self.lowest, dtype))
+        self._new: tuple[list, list] = ([], [])  # those whose rows are rows of the products, and columns
         self._count = 0
 
-    def start(self, products: np.ndarray) -> None:
-        """Set the first thresholds, from the products of each row with some others."""
-        some = products[:, : max(FIRST_ROWS, 4 * self.m)]
-        if some.shape[1] > self.m and not (self.least > self.lowest).any():
-            least = np.partition(some, some.shape[1] - self.m, axis=1)[:, some.shape[1] - self.m]
-            self.least = np.maximum(least, self.lowest)
+    def _set_least(self, least: np.ndarray) -> None:
+        """Set what minus the distance of a candidate of each row must reach, infinity for columns beyond the last row."""
+        padded = np.full(self.width, np.inf, least.dtype)
+        np.maximum(least, self.lowest, out=padded[: self.n])
+        self.least, self.screened_least = padded, np.empty(0)
 
-    def add(self, rows: np.ndarray, places: np.ndarray, distances: np.ndarray) -> None:
-        self._new.append((rows, places.astype(np.int32), distances))
-        self._count += rows.size
-        if 2 * self._count > self.n * self.m:
-            self.settle()
+    def start(self, products: np.ndarray) -> None:
+        """Set the first thresholds, from the products of each row with some others all over the tile."""
+        some = products[:, :: max(1, products.shape[1] // max(FIRST_ROWS, 4 * self.m))]
+        if some.shape[1] > self.m:
+            self._set_least(np.partition(some, some.shape[1] - self.m, axis=1)[:, some.shape[1] - self.m])
+            self.is_started = True
+
+    def add(self, eights: np.ndarray, values: np.ndarray, first: int, transposed: bool = False) -> None:
+        """Take the eights of products with a tile that begins at ``first``. With ``transposed`` own rows are the columns."""
+        with self.lock:
+            self._new[transposed].append((eights, values, first))
+            self._count += eights.size
+            if self._count > self.most:
+                self.settle()
+
+    def _candidates(self, transposed: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows, places and distances of the new candidates that still reach their thresholds."""
+        eights, near, first = zip(*self._new[transposed], strict=True)
+        firsts, values = np.repeat(first, [part.size for part in eights]), np.concatenate(near)
+        rows, cols = np.divmod(np.concatenate(eights), self.width // 8)
+        least = self.least.reshape(-1, 8)[cols] if transposed else self.least[rows, None]
+        at = np.flatnonzero(values >= least)
+        eight, lane = np.divmod(at, 8)
+        rows, cols = rows[eight], cols[eight] * 8 + lane
+        rows, cols = (cols, rows) if transposed else (rows, cols)
+        return rows, (cols + firsts[eight]).astype(np.int32), -values.ravel()[at]
 
     def settle(self) -> None:
         """Keep the m nearest of the old and the new candidates of each row."""
-        if not self._new:
+        new = [self._candidates(transposed) for transposed in (False, True) if self._new[transposed]]
+        if not new:
             return
         held = np.repeat(np.arange(self.n), self.m), self.places.ravel(), self.distances.ravel()
-        rows, places, distances = map(np.concatenate, zip(held, *self._new, strict=True))
+        rows, places, distances = map(np.concatenate, zip(held, *new, strict=True))
         order = _by_row(rows, np.abs(np.maximum(distances, 0)), self.n)
         counts = np.bincount(rows)
         kept = order[(np.cumsum(counts) - counts)[:, None] + np.arange(self.m)]
         self.places, self.distances = places[kept], distances[kept]
-        self.least = np.maximum(-self.distances[:, -1], self.lowest)
-        self._new, self._count = [], 0
+        self._set_least(-self.distances[:, -1])
+        self._new, self._count = ([], []), 0
 
 
 def _by_row(rows: np.ndarray, distances: np.ndarray, n_rows: int) -> np.ndarray:
@@ -249,21 +291,27 @@ class Room(threading.local):
 
     def __init__(self, size: int, others: int, width: int, dtype: Any):
         self.left, self.right = np.empty((size, width), dtype), np.empty((others, width), dtype)
-        self.values, self.mask = np.empty(size * others, dtype), np.empty(size * others, bool)
+        self.values, self.hits = np.empty((size, others), dtype), np.empty(size * others // 8, bool)
+        self.masks = np.empty((2, size * others), bool)
 
     def products(self, a: Operand, left: slice, b: Operand, right: slice) -> np.ndarray:
-        rows, others = a.left(left, self.left), b.right(right, self.right)
-        shape = len(rows), len(others)
-        return np.matmul(rows, others.T, out=self.values[: shape[0] * shape[1]].reshape(shape))
+        """The products of two tiles. Columns beyond those of the right one are minus infinity, which reaches no threshold."""
+        rows, others = a.side(left, self.left, False), b.side(right, self.right, True)
+        products = self.values[: len(rows)]
+        np.matmul(rows, others.T, out=products[:, : len(others)])
+        a.add_rest(products[:, : len(others)], left, b, right)
+        products[:, len(others) :] = -np.inf
+        return products
 
-    def reaching(self, products: np.ndarray, least: np.ndarray) -> np.ndarray:
-        """The places in the flat products of those that are at least ``least``. They are rare: eight are looked at together."""
-        mask = np.greater_equal(products, least, out=self.mask[: products.size].reshape(products.shape)).ravel()
-        whole = mask.size & ~7
-        eights = np.flatnonzero(mask[:whole].view(np.uint64) != 0)
-        near = (eights[:, None] * 8 + np.arange(8)).ravel()
-        near = near[mask[near]]
-        return near if whole == mask.size else np.concatenate([near, whole + np.flatnonzero(mask[whole:])])
+    def reaching(self, products: np.ndarray, *least: np.ndarray) -> np.ndarray:
+        """The eights of products, side by side, of which one is at least one of the thresholds. They are rare."""
+        masks = [mask[: products.size] for mask in self.masks]
+        for mask, one in zip(masks, least, strict=False):
+            np.greater_equal(products, one, out=mask.reshape(products.shape))
+        words = masks[0].view(np.uint64)
+        if len(least) == 2:
+            np.bitwise_or(words, masks[1].view(np.uint64), out=words)
+        return np.flatnonzero(np.not_equal(words, 0, out=self.hits[: words.size]))
 
 
 class Tiles:
@@ -273,26 +321,36 @@ class Tiles:
     queries are others, ``itself`` is the place of each query among the members, -1 where it is none of them.
     """
 
-    def __init__(self, queries: Operand, members: Operand, m: int, itself: np.ndarray | None = None):
-        self.queries, self.members, self.m, self.itself = queries, members, m, itself
-        self.n_threads, self.is_symmetric = min(blas_threads(), MOST_THREADS), queries is members
-        size, together = tile_rows(self.n_threads, queries), 2 * self.n_threads
-        others = size if self.is_symmetric else 2 * size
-        self.parts, self.others = _parts(queries.n, size, together), _parts(members.n, others, together)
-        self.room = Room(size, others, queries.width, queries.dtype)
-        self.found = [Found(part, m, queries.dtype) for part in self.parts]
+    def __init__(self, queries: Operand, members: Operand, m: int, n_threads: int, itself: np.ndarray | None = None):
+        self.queries, self.members, self.m, self.is_symmetric = queries, members, m, queries is members
+        size, others = tile_rows(n_threads, queries, 1 if self.is_symmetric else 2)
+        self.parts = _parts(queries.n, size)
+        self.others = self.parts if self.is_symmetric else _parts(members.n, others)
+        self.itself = None if itself is None else [_sorted_places(itself[part]) for part in self.parts]
+        self.width = self.others[0].stop + 7 & ~7
+        self.room = Room(self.parts[0].stop, self.width, queries.width, queries.dtype)
+        self.found = self._nothing()
         self.bounds: Operand | None = None  # what screens pairs before their distances are found
 
-    def run(self) -> tuple[np.ndarray, np.ndarray]:
-        """The candidates as places of members, -1 for none, and half a squared distance that all others exceed."""
-        with Progress("searching", self.queries.n) as progress, threads(self.n_threads) as each:
-            if self.is_symmetric:
-                self._tournament(progress, each)
-            else:
-                for i in range(0, len(self.parts), self.n_threads):
-                    some = range(i, min(i + self.n_threads, len(self.parts)))
-                    each(self._with_all, some)
-                    progress(self.parts[some[-1]].stop)
+    def _nothing(self) -> list[Found]:
+        most = _memory() / (4 * WAITING_BYTES * len(self.parts))
+        return [Found(part, self.m, self.width, self.queries.dtype, most) for part in self.parts]
+
+    def run(self, each: Each) -> tuple[np.ndarray, np.ndarray]:
+        """The candidates as places of members, -1 for none, and half a squared distance that all others exceed.
+
+        Every tile of queries meets first itself, or the first tile of members, which gives thresholds, and then all others.
+        """
+        n = len(self.parts)
+        first = [(i, i if self.is_symmetric else 0) for i in range(n)]
+        rest = _pairs(n) if self.is_symmetric else [(i, j) for j in range(1, len(self.others)) for i in range(n)]
+        with Progress("searching", self.queries.n) as progress:
+            each(self._one, first)
+            collect = self._both if self.is_symmetric else self._one
+            if self.bounds is not None and rest and self._screens_well(self.bounds, rest):
+                collect = self._screened
+            each(collect, rest, progress)
+            each(Found.settle, self.found)
         places = np.concatenate([found.places for found in self.found])
         beyond = np.concatenate([found.distances[:, -1] for found in self.found]).astype(np.float64)
         return places, beyond - self.queries.rounding(slice(None), beyond)
@@ -300,107 +358,93 @@ class Tiles:
     def are_coarse(self) -> bool:
         """Whether rounding exceeds a small share of the distance for most rows, judged by a few tiles."""
         few = range(0, len(self.parts), max(1, len(self.parts) // 4))
-        with threadpool_limits(1, user_api="blas"):
-            for i in few:
-                self._collect(self._products(i, i if self.is_symmetric else 0), i, i if self.is_symmetric else 0)
         for i in few:
+            self._one((i, i if self.is_symmetric else 0))
             self.found[i].settle()
         d = np.concatenate([self.found[i].distances[:, -1] for i in few]).astype(np.float64)
         rounding = np.concatenate([self.queries.rounding(self.parts[i], np.zeros(1)) for i in few])
-        self.found = [Found(part, self.m, self.queries.dtype) for part in self.parts]
+        self.found = self._nothing()
         return bool(np.mean(rounding > COARSE_SHARE * d) > 0.05)
-
-    def _tournament(self, progress: Callable[[int], None], each: Callable) -> None:
-        """Compare every tile with itself first, which gives thresholds, and then with every other tile."""
-        n, done = len(self.parts), 0
-        each(lambda i: self._collect(self._products(i, i), i, i), range(n))
-        screens = self.bounds is not None and self._screens_well(self.bounds)
-        for pairs in _rounds(n):
-            each(self._screened if screens else self._both, pairs)
-            done += len(pairs)
-            progress(int(self.queries.n * done / max(1, n * (n - 1) // 2)))
-        each(Found.settle, self.found)
-
-    def _with_all(self, i: int) -> None:
-        for j in range(len(self.others)):
-            self._collect(self._products(i, j), i, j)
-        self.found[i].settle()
 
     def _products(self, i: int, j: int) -> np.ndarray:
         """Minus half the squared distances of the rows of two tiles; minus infinity from a row to itself."""
         a, b = self.parts[i], self.others[j]
         products = self.room.products(self.queries, a, self.members, b)
-        self.queries.add_rest(products, a, self.members, b)
         if self.is_symmetric and i == j:
             np.fill_diagonal(products, -np.inf)
         if self.itself is not None:
-            places = self.itself[a] - b.start
-            inside = np.flatnonzero((places >= 0) & (places < b.stop - b.start))
-            products[inside, places[inside]] = -np.inf
+            rows, places = self.itself[i]
+            inside = slice(*np.searchsorted(places, (b.start, b.stop)))
+            products[rows[inside], places[inside] - b.start] = -np.inf
         return products
 
-    def _collect(self, products: np.ndarray, i: int, j: int) -> None:
-        """Collect candidates for the rows of tile i. The first time, some of the products give the thresholds."""
-        found = self.found[i]
-        found.start(products)
-        flat = self.room.reaching(products, found.least[:, None])
-        rows, cols = np.divmod(flat, products.shape[1])
-        found.add(rows, cols + self.others[j].start, -products.ravel()[flat])
+    def _one(self, pair: tuple[int, int]) -> None:
+        """Collect candidates for the rows of the first tile. The first time, some of the products give the thresholds."""
+        products, found = self._products(*pair), self.found[pair[0]]
+        if not found.is_started:
+            found.start(products)
+        eights = self.room.reaching(products, found.least[: found.n, None])
+        found.add(eights, products.reshape(-1, 8)[eights], self.others[pair[1]].start)
 
     def _both(self, pair: tuple[int, int]) -> None:
         """Collect candidates for the rows of both tiles of a pair."""
-        i, j = pair
-        products, found = self._products(i, j), self.found[j]
-        self._collect(products, i, j)
-        found.start(products.T)
-        flat = self.room.reaching(products, found.least)
-        rows, cols = np.divmod(flat, products.shape[1])
-        order = np.argsort(cols.astype(np.uint16), kind="stable")
-        flat, rows, cols = flat[order], rows[order], cols[order]
-        found.add(cols, rows + self.parts[i].start, -products.ravel()[flat])
+        a, b = (self.found[i] for i in pair)
+        products = self._products(*pair)
+        eights = self.room.reaching(products, a.least[: a.n, None], b.least)
+        self._add(a, b, eights, products.reshape(-1, 8)[eights])
+
+    def _add(self, a: Found, b: Found, eights: np.ndarray, values: np.ndarray) -> None:
+        a.add(eights, values, b.part.start)
+        b.add(eights, values, a.part.start, transposed=True)
 
     def _screened(self, pair: tuple[int, int]) -> None:
         """As :meth:`_both`, but the products are those of bounds, and distances are found one by one for the pairs that pass."""
-        bounds, kept, half, (a, b) = self.bounds, self.queries.kept, self.queries.half, (self.parts[i] for i in pair)
+        bounds, kept, half, (a, b) = self.bounds, self.queries.kept, self.queries.half, (self.found[i] for i in pair)
         assert bounds is not None
         assert kept is not None
-        products = self.room.products(bounds, a, bounds, b)
-        least = [found.least - self._slack(found) for found in (self.found[pair[0]], self.found[pair[1]])]
-        first = self.room.reaching(products, least[0][:, None])
-        near = np.union1d(first, self.room.reaching(products, least[1]))
-        rows, cols = np.divmod(near, b.stop - b.start)
-        i, j = rows + a.start, cols + b.start
-        exact = np.empty(rows.size, kept.dtype)
-        for part in row_blocks(rows.size, 4 * self.queries.width):
-            exact[part] = np.einsum("ij,ij->i", kept[i[part], :-2], kept[j[part], :-2])
-        exact -= (half[i] + half[j]).astype(kept.dtype)
-        for place, own, other in ((pair[0], rows, j), (pair[1], cols, i)):
-            found = self.found[place]
-            some = np.flatnonzero(exact >= found.least[own])
-            found.add(own[some], other[some], -exact[some])
+        products = self.room.products(bounds, a.part, bounds, b.part)
+        eights = self.room.reaching(products, self._screened_least(a)[: a.n, None], self._screened_least(b))
+        values = np.full((eights.size, 8), -np.inf, kept.dtype)
+        at = np.flatnonzero(self.room.masks[0].reshape(-1, 8)[eights])
+        eight, lane = np.divmod(at, 8)
+        rows, cols = np.divmod(eights[eight] * 8 + lane, self.width)
+        i, j = rows + a.part.start, cols + b.part.start
+        for part in row_blocks(at.size, 4 * self.queries.width):
+            exact = np.einsum("ij,ij->i", kept[i[part], :-2], kept[j[part], :-2])
+            values.ravel()[at[part]] = exact - (half[i[part]] + half[j[part]]).astype(kept.dtype)
+        self._add(a, b, eights, values)
 
-    def _slack(self, found: Found) -> np.ndarray:
-        """By how much the rounding of bounds may hide a candidate."""
-        rounding = self.queries.rounding(found.part, -found.least.astype(np.float64))
-        return (2 * rounding).astype(found.least.dtype)
+    def _screened_least(self, found: Found) -> np.ndarray:
+        """What the product of bounds must reach: less than that of rows, since its rounding may hide a candidate."""
+        least = found.screened_least  # another thread may set both
+        if not least.size:
+            least = found.least.copy()
+            rounding = self.queries.rounding(found.part, -least[: found.n].astype(np.float64))
+            least[: found.n] -= (2 * rounding).astype(least.dtype)
+            found.screened_least = least
+        return least
 
-    def _screens_well(self, bounds: Operand) -> bool:
+    def _screens_well(self, bounds: Operand, pairs: list[tuple[int, int]]) -> bool:
         """Whether bounds, tried on a few tiles, leave so few pairs that finding these distances is faster than all products."""
-        n, d, passed = len(self.parts), self.queries.width, []
-        for i, j in np.random.RandomState(0).randint(n, size=(BOUND_TRIALS, 2)):
-            products = self.room.products(bounds, self.parts[i], bounds, self.parts[j])
-            passed.append(np.mean(products >= self.found[i].least[:, None]) + np.mean(products >= self.found[j].least))
+        d, passed = self.queries.width, []
+        for place in np.random.RandomState(0).randint(len(pairs), size=BOUND_TRIALS):
+            a, b = (self.found[i] for i in pairs[place])
+            products = self.room.products(bounds, a.part, bounds, b.part)
+            passed.append(np.mean(products >= a.least[: a.n, None]) + np.mean(products >= b.least))
         return bool(np.mean(passed) * (PAIR_COST + PAIR_COST_COLUMN * d) + bounds.width < BOUND_WORTH * d)
 
 
-def tile_rows(n_threads: int, operand: Operand) -> int:
-    """How many rows a tile has: more of many rows, on many threads, and fewer where the products would take much memory."""
-    size, each = TILE_ROWS, operand.dtype.itemsize + 1
+def tile_rows(n_threads: int, operand: Operand, others: int = 1) -> tuple[int, int]:
+    """How many rows the tiles of queries have, and those of members, which are so many times as large.
+
+    They are more of many rows, on many threads, and fewer where the products would take much memory.
+    """
+    size, each = TILE_ROWS, n_threads * (operand.dtype.itemsize + 2)
     for _ in range(2 if n_threads >= MANY_THREADS else 1):
         size *= 2 if operand.n >= 2 * size * MANY_TILES else 1
-    while size > 64 and n_threads * size * (size + 2 * operand.width) * each > _memory():
+    while size > 64 and each * size * (others * size + (1 + others) * operand.width) > _memory():
         size //= 2
-    return size
+    return size, others * size
 
 
 def _directions(operand: Operand) -> np.ndarray:
@@ -419,36 +463,68 @@ def _arranged(coordinates: np.ndarray) -> np.ndarray:
     return np.lexsort((coordinates[:, 1], rank * strips // n))
 
 
-def _parts(n: int, size: int, multiple: int) -> list[slice]:
-    """Slices of about equal size. Where there are many, each round of pairs of them keeps all threads busy."""
-    count = -(-n // size)
-    if count > multiple:
-        count = -(-count // multiple) * multiple
-    cuts = np.linspace(0, n, count + 1).astype(int)
-    return [slice(int(a), int(b)) for a, b in pairwise(cuts)]
+def _parts(n: int, size: int) -> list[slice]:
+    """Slices of about equal size, a multiple of eight."""
+    size = -(-n // (-(-n // size) * 8)) * 8
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def _rounds(n: int) -> Iterator[list[tuple[int, int]]]:
+def _sorted_places(itself: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The queries that are members, in the order of their places, and the places."""
+    rows = np.argsort(itself, kind="stable")[np.count_nonzero(itself < 0) :]
+    return rows, itself[rows]
+
+
+def _pairs(n: int) -> list[tuple[int, int]]:
     """All pairs of n players, in rounds in which nobody plays twice: the first player stays, and the others rotate."""
     even = n + n % 2
-    ring = np.arange(1, even)
+    ring, rounds = np.arange(1, even), []
     for _ in range(even - 1):
         table = np.concatenate([[0], ring])
-        pairs = np.column_stack([table[: even // 2], table[::-1][: even // 2]])
-        yield [(int(i), int(j)) for i, j in np.sort(pairs[(pairs < n).all(axis=1)], axis=1)]
+        rounds.append(np.sort(np.column_stack([table[: even // 2], table[::-1][: even // 2]]), axis=1))
         ring = np.roll(ring, 1)
-
-
-def blas_threads() -> int:
-    """How many threads matrix products may use now: all cores, or one in a process among many."""
-    return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+    pairs = np.concatenate(rounds) if rounds else np.empty((0, 2), int)
+    return [(int(i), int(j)) for i, j in pairs[(pairs < n).all(axis=1)]]
 
 
 @contextmanager
-def threads(n: int) -> Iterator[Callable[[Callable[[Any], Any], Iterable], Any]]:
-    """A function that calls another one for each of some things, on n threads, each of which has one BLAS thread."""
-    if n == 1:
-        yield lambda function, things: list(map(function, things))
-        return
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n) as pool:
-        yield lambda function, things: list(pool.map(function, things))
+def threads() -> Iterator[tuple[int, Each]]:
+    """How many threads help now, at most those of products, and what calls a function for each of some things on all of them.
+
+    Each has one BLAS thread. That of the caller is one of them, and a free one takes the next thing.
+    """
+    allowed = max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+    n = min(allowed, MOST_THREADS)
+
+    def each(function: Callable[[Any], object], things: Sequence, progress: Progress | None = None) -> None:
+        left = deque([*things, *[None] * n])
+
+        def work() -> None:
+            for thing in iter(left.popleft, None):
+                function(thing)
+                if progress is not None and progress.total:
+                    progress(progress.total * (len(things) - max(0, len(left) - n)) // len(things))
+
+        others = [pool.submit(copy_context().run, work) for _ in range(min(n, len(things)) - 1)]
+        try:
+            work()
+        finally:
+            left.extendleft([None] * n)  # where this thread has failed, the others stop
+        for other in others:
+            other.result()
+
+    with ThreadPoolExecutor(n) as pool, threadpool_limits(1, user_api="blas") if n > 1 else nullcontext():
+        yield n, each
+
+
+def in_parts(function: Callable[..., np.ndarray], *lists: np.ndarray) -> np.ndarray:
+    """A function of long lists, which gives a number for each of their places: part by part, on several threads."""
+    found = np.empty(lists[0].size)
+
+    def one(start: int) -> None:
+        part = slice(start, start + PART_OF_LIST)
+        found[part] = function(*(values[part] for values in lists))
+
+    with threads() as (_, each):
+        each(one, range(0, found.size, PART_OF_LIST))
+    return found
