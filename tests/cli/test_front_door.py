@@ -165,6 +165,38 @@ def test_new_rows_are_not_like_the_old():
     assert "column 'signup'" in said or "column 'last_seen'" in said
 
 
+@pytest.mark.parametrize("kind", ["numbers", "words", "matrix"])
+def test_gaps_of_new_rows_where_the_model_fills_in_none(kind, monkeypatch):
+    """They are refused with their place in the file, also in a later part of it."""
+    monkeypatch.setattr("lapwing.tables.columns.BLOCK", 2**12)
+    monkeypatch.setattr("lapwing.tables.table.BATCH_VALUES", 64)
+    rng = np.random.RandomState(0)
+    X = np.c_[rng.rand(900, 3), np.arange(900) % 2]
+    gap = X.copy()
+    gap[700, 3 if kind == "words" else 2] = np.nan
+    for name, rows in (("old", X), ("new", gap)):
+        word = (
+            np.array(["red", "blue", ""])[np.nan_to_num(rows[:, 3], nan=2).astype(int)]
+            if kind == "words"
+            else rows[:, 3]
+        )
+        lines = [
+            ",".join("" if cell == "nan" else cell for cell in map(str, row))
+            for row in zip(*rows[:, :3].T, word, strict=True)
+        ]
+        Path(f"{name}.csv").write_text("\n".join(["a,b,c,d", *lines]))
+        np.save(f"{name}.npy", rows)
+    suffix = "npy" if kind == "matrix" else "csv"
+    run("fit", f"old.{suffix}", "--no-impute")
+    said = run("transform", "model.lapwing", f"new.{suffix}", "-o", "z.npy", code=1).stderr
+    column = {"numbers": "c", "words": "d", "matrix": "2"}[kind]
+    assert (
+        f"new.{suffix}: column '{column}': a value is missing (the first in row 701), and the model fills in none"
+        in said
+    )
+    assert not Path("z.npy").exists()
+
+
 # The switches
 
 
