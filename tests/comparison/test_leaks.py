@@ -1,6 +1,8 @@
 """Leaks that are planted are told, each kind of them, and clean tables give no warning."""
 
+import os
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,16 +75,34 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("share", [0.074, 0.5])
+@pytest.mark.parametrize(("share", "seed"), [(0.074, 0), (0.33, 1), (0.33, 2), (0.5, 0), (0.5, 3)])
 @pytest.mark.parametrize("plant", PLANTED)
-def test_a_planted_column_is_named(plant, share):
-    X, y, rng = clients(1000, share=share)
+def test_a_planted_column_is_named(plant, share, seed):
+    X, y, rng = clients(1000, seed, share)
     assert find_leaks(X, y) == []
     (leak,) = find_leaks(plant(X, y, rng), y)
     assert leak.column == "leak"
     assert leak.score > 0.85
     assert leak.message.startswith("column 'leak' alone gives ")
     assert leak.message.endswith("If not: --drop leak")
+
+
+def test_a_noisy_copy_beside_columns_that_tell_much():
+    """As in the Titanic: one column comes far by itself, and together they come farther."""
+    X, y, rng = clients(1000, share=0.4)
+    sex = np.where(rng.random(1000) < 0.22, 1 - y, y)
+    X = X.assign(sex=np.array(["male", "female"])[sex], fare=rng.exponential(20, 1000) * (1 + 2 * y))
+    assert find_leaks(X, y) == []
+    (leak,) = find_leaks(noisy_copy(X, y, rng), y)
+    assert leak.column == "leak"
+
+
+def test_two_columns_filled_after_the_outcome():
+    """As in the applications for credit cards whose spending is 0 for all who were refused: neither is ahead of the other."""
+    X, y, rng = clients(1300, share=0.78)
+    spent = np.where((y == 1) & (rng.random(1300) < 0.95), rng.exponential(200, 1300), 0)
+    share = np.where(rng.random(1300) < 0.01, 0, spent / 3000)
+    assert {leak.column for leak in find_leaks(X.assign(spent=spent, share=share), y)} == {"spent", "share"}
 
 
 def test_copies_of_rows_are_counted():
@@ -128,6 +148,19 @@ def clean_tables():
         weak = {"class_sep": rng.uniform(0.1, 0.6), "weights": [rng.uniform(0.5, 0.93)], "flip_y": 0.1}
         counts = {"n_informative": int(rng.integers(1, 6)), "n_redundant": 2, "n_clusters_per_class": 1}
         yield f"weak signal {seed}", make_classification(1000, 12, **weak, **counts, random_state=seed)
+
+
+FEW = Path(os.environ.get("LAPWING_DATA", "nowhere")) / "few"
+
+
+@pytest.mark.parametrize(
+    "name", ["Japanese_vowels", "PBMC_cells", "authorship", "ecoli", "letter", "pendigits", "satimage", "vowel"]
+)
+def test_a_clean_set_that_chose_no_rule_gives_no_warning(name):
+    if not (FEW / f"{name}.npz").exists():
+        pytest.skip("LAPWING_DATA has no folder few")
+    stored = np.load(FEW / f"{name}.npz")
+    assert find_leaks(stored["X"].astype(float), stored["y"]) == []
 
 
 @pytest.mark.parametrize(("name", "data"), list(clean_tables()), ids=lambda part: part if isinstance(part, str) else "")

@@ -19,8 +19,12 @@ from .._validation import check_count
 from ..metrics import standard_error
 
 CERTAIN = 0.99  # a column that reaches this alone is named whatever the others do
-HALFWAY = 0.5  # of the way from guessing to a perfect score: a weaker column is no leak
-FAR_BELOW = 0.5  # the second-best column must have come less than this share of the best one's way
+HALFWAY = 0.5  # of the way from guessing to a perfect score, and the second-best column less than half of that
+FAR = 0.75  # of the way, the second-best column less than this share of it, and all others together more errors:
+ERRORS = 0.6  # the column's errors as a share of theirs
+LEAST_WRONG = (
+    14  # rows of the other class that a column would have by chance: then that it has none is no chance (1e-6)
+)
 MOST_ROWS, MOST_COLUMNS, FINALISTS = 10_000, 100, 5  # that are looked at: by trees at all, and in every fold
 SMALL = {"min_samples_leaf": 3, "class_weight": "balanced", "random_state": 0}
 COPIED = 0.01  # the share of rows with a copy in another fold from which on it is said
@@ -61,10 +65,17 @@ def find_leaks(X: Any, y: Any, *, cv: int = 5, feature_names: Sequence[str] | No
     """The columns of X that alone tell the labels, and how many rows are copies of others.
 
     A small tree is fitted to each column alone, and scored in folds by the AUC of two classes, or the balanced accuracy of
-    more. A column is named that reaches 0.99, unless there are more columns than rows. It is named, too, if it reaches a score
-    of a forest of all columns (the AUC or the balanced accuracy) within a standard error, is at least halfway from guessing to
-    a perfect score, and leaves the second-best column at less than half of its own way. Rows count as copies if more of them
-    are equal than differ from another row in one column: otherwise rows are equal because the columns have few values.
+    more. A column is named
+
+    - that reaches 0.99, unless there are more columns than rows;
+    - that comes at least halfway from guessing to a perfect score, leaves the second-best column at less than half of its own
+      way, and reaches a score of a forest of all columns (the AUC or the balanced accuracy) within a standard error;
+    - that comes three quarters of the way, the second-best column less than three quarters of that, and makes at most 0.6 times
+      the errors (1 less the score) of a forest of all other columns;
+    - whose values, but for the most frequent one, such as a gap, stand in one of two classes alone, and in half of that class.
+
+    Rows count as copies if more of them are equal than differ from another row in one column: otherwise rows are equal because
+    the columns have few values.
 
     Parameters
     ----------
@@ -144,16 +155,34 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
     order = sorted(final, key=lambda j: -means[j])
     # Among more columns than rows, one tells the classes apart by chance.
     found = [j for j in order if means[j] >= CERTAIN and len(names) < len(known)]
+    found += [j for j in order if j not in found and n_classes == 2 and _is_filled_for_one(X[kept, j], labels[kept])]
     rest = [j for j in order if j not in found]
-    far, second = ([means[j] - guess for j in rest] + [0.0, 0.0])[:2]
-    if far >= HALFWAY * (1 - guess) and second < FAR_BELOW * far:
-        forest = RandomForestClassifier(50, max_features=0.5, **SMALL)
-        whole = score(forest, [j for j in range(X.shape[1]) if j not in found], parts)
+    way, second = ([(means[j] - guess) / (1 - guess) for j in rest] + [0.0, 0.0])[:2]
+    forest, others = (
+        RandomForestClassifier(50, max_features=0.5, **SMALL),
+        [j for j in range(X.shape[1]) if j not in found],
+    )
+    if way >= HALFWAY and second < HALFWAY * way:
+        whole = score(forest, others, parts)
         # By either measure: if other columns say as much, a forest still orders rows better.
         gaps = zip(whole - scores[rest[0]], whole, strict=True)
         if any(gap.mean() <= max(standard_error(all_), standard_error(gap)) for gap, all_ in gaps):
             found.append(rest[0])
+    if way >= FAR and second < FAR * way and rest[0] not in found and len(others) > 1:
+        without = score(forest, [j for j in others if j != rest[0]], parts)[0].mean()
+        if 1 - means[rest[0]] <= ERRORS * (1 - without):
+            found.append(rest[0])
     return [_leak(names[j], means[j], "AUC" if n_classes == 2 else "balanced accuracy") for j in found]
+
+
+def _is_filled_for_one(values: np.ndarray, y: np.ndarray) -> bool:
+    """Whether values other than the most frequent one, such as a gap, stand in one of two classes alone, and in half of it."""
+    filled = y[values != np.bincount(values).argmax()]
+    counts, sizes = np.bincount(filled, minlength=2), np.bincount(y, minlength=2)
+    own = int(counts.argmax())
+    expected, wrong = len(filled) * (1 - sizes[own] / len(y)), len(filled) - counts[own]
+    is_alone = expected >= LEAST_WRONG and wrong <= min((1 - CERTAIN) * len(filled), 0.1 * expected)
+    return bool(is_alone and counts[own] >= HALFWAY * sizes[own])
 
 
 def _likeliest(X: np.ndarray, y: np.ndarray) -> list[int]:

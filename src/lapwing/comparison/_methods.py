@@ -156,6 +156,7 @@ class Candidate(NamedTuple):
     estimator: Any
     dimensions: tuple[int, ...]
     most: int  # the largest number of dimensions that it can have
+    are_asked: bool  # for by the caller, who is told then if some cannot be had
 
     def at(self, dimension: int) -> Any:
         """The unfitted estimator with so many dimensions."""
@@ -196,7 +197,7 @@ def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None)
     is_slow = not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
     if dimensions is None and len(tried) > SLOW_FITS and is_slow:
         tried = [tried[i] for i in np.linspace(1, len(tried) - 2, SLOW_FITS).round().astype(int)]
-    return Candidate(estimator, tuple(tried), most)
+    return Candidate(estimator, tuple(tried), most, dimensions is not None)
 
 
 def _counts_classes(reducer: Any) -> bool:

@@ -159,20 +159,19 @@ class Comparison:
         return most if most > UNITS_RATIO else None
 
     def summary(self) -> list[dict[str, Any]]:
-        """One row per method, the best first.
+        """One row per method, the one with the highest ``mean`` first.
 
         ``best_dimension`` has the best mean, ``best_mean``; ``dimension`` is that of :attr:`chosen`. There: the ``mean`` and
         standard error ``se`` of the criterion, the mean of every measure, and ``behind``, ``behind_se``: how far the best
         method is ahead at its best dimension, fold by fold.
         """
         own = {name: self.scores(name) for name in self.methods}
-        order = sorted(own, key=lambda name: -best_of(own[name]).mean())
-        rows = []
-        for name in order:
+        top, rows = max(map(best_of, own.values()), key=np.mean), []
+        for name in own:
             dimensions, best = self.dimensions(name), int(own[name].mean(axis=0).argmax())
             place = dimensions.index(self.chosen[name])
             scores = {"best": own[name][:, best], "": own[name][:, place]}
-            scores["behind"] = best_of(own[order[0]]) - scores[""]
+            scores["behind"] = top - scores[""]
             means = {key: (float(values.mean()), standard_error(values)) for key, values in scores.items()}
             rows.append(
                 {
@@ -183,12 +182,12 @@ class Comparison:
                     **dict(zip(("behind", "behind_se"), means["behind"], strict=True)),
                 }
             )
-        return rows
+        return sorted(rows, key=lambda row: -row["mean"])
 
     @property
     def best(self) -> dict[str, Any]:
-        """The row of :meth:`summary` with the best mean."""
-        return self.summary()[0]
+        """The row of :meth:`summary` with the best mean, at its ``best_dimension``."""
+        return max(self.summary(), key=lambda row: row["best_mean"])
 
     @cached_property
     def chosen(self) -> dict[str, int]:
@@ -281,7 +280,7 @@ def compared(
             failures[name] = reasons[-1]
             continue
         told = {text for found in scores[name] for text in found.warnings}
-        if len(done) < len(own.dimensions):
+        if len(done) < len(own.dimensions) and own.are_asked:
             told.add(f"only {', '.join(map(str, done))} dimensions are scored: {reasons[-1]}")
         settled[name] = own._replace(dimensions=done, most=min(own.most, max(done)))
         said[name] = sorted(told)
