@@ -20,8 +20,7 @@ from ..metrics import standard_error
 
 CERTAIN = 0.99  # a column that reaches this alone is named whatever the others do
 HALFWAY = 0.5  # of the way from guessing to a perfect score, and the second-best column less than half of that
-FAR = 0.75  # of the way, the second-best column less than this share of it, and all others together more errors:
-ERRORS = 0.6  # the column's errors as a share of theirs
+FAR = 0.75  # of the way: a column of as few values as there are classes comes so far as a copy of the label, with errors
 LEAST_WRONG = (
     14  # rows of the other class that a column would have by chance: then that it has none is no chance (1e-6)
 )
@@ -70,8 +69,8 @@ def find_leaks(X: Any, y: Any, *, cv: int = 5, feature_names: Sequence[str] | No
     - that reaches 0.99, unless there are more columns than rows;
     - that comes at least halfway from guessing to a perfect score, leaves the second-best column at less than half of its own
       way, and reaches a score of a forest of all columns (the AUC or the balanced accuracy) within a standard error;
-    - that comes three quarters of the way, the second-best column less than three quarters of that, and makes at most 0.6 times
-      the errors (1 less the score) of a forest of all other columns;
+    - that has as few values as there are classes (and gaps), comes three quarters of the way, and is at least as good as a forest
+      of all other columns;
     - whose values, but for the most frequent one, such as a gap, stand in one of two classes alone, and in half of that class.
 
     Rows count as copies if more of them are equal than differ from another row in one column: otherwise rows are equal because
@@ -168,9 +167,8 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
         gaps = zip(whole - scores[rest[0]], whole, strict=True)
         if any(gap.mean() <= max(standard_error(all_), standard_error(gap)) for gap, all_ in gaps):
             found.append(rest[0])
-    if way >= FAR and second < FAR * way and rest[0] not in found and len(others) > 1:
-        without = score(forest, [j for j in others if j != rest[0]], parts)[0].mean()
-        if 1 - means[rest[0]] <= ERRORS * (1 - without):
+    if way >= FAR and rest[0] not in found and len(np.unique(X[:, rest[0]])) <= n_classes + 1 and len(others) > 1:
+        if means[rest[0]] >= score(forest, [j for j in others if j != rest[0]], parts)[0].mean():
             found.append(rest[0])
     return [_leak(names[j], means[j], "AUC" if n_classes == 2 else "balanced accuracy") for j in found]
 
