@@ -20,10 +20,10 @@ from ..metrics import standard_error
 
 CERTAIN = 0.99  # a column that reaches this alone is named whatever the others do
 HALFWAY = 0.5  # of the way from guessing to a perfect score, and the second-best column less than half of that
-FAR = 0.75  # of the way: a column of as few values as there are classes comes so far as a copy of the label, with errors
-LEAST_WRONG = (
-    14  # rows of the other class that a column would have by chance: then that it has none is no chance (1e-6)
+FAR = (
+    0.75  # of the way: a column of as few values as there are classes comes so far as a copy of the label, with errors
 )
+LEAST_WRONG = 14  # rows of the other class that a column would have by chance; to have none has a chance of 1e-6
 MOST_ROWS, MOST_COLUMNS, FINALISTS = 10_000, 100, 5  # that are looked at: by trees at all, and in every fold
 SMALL = {"min_samples_leaf": 3, "class_weight": "balanced", "random_state": 0}
 COPIED = 0.01  # the share of rows with a copy in another fold from which on it is said
@@ -167,9 +167,9 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
         gaps = zip(whole - scores[rest[0]], whole, strict=True)
         if any(gap.mean() <= max(standard_error(all_), standard_error(gap)) for gap, all_ in gaps):
             found.append(rest[0])
-    if way >= FAR and rest[0] not in found and len(np.unique(X[:, rest[0]])) <= n_classes + 1 and len(others) > 1:
-        if means[rest[0]] >= score(forest, [j for j in others if j != rest[0]], parts)[0].mean():
-            found.append(rest[0])
+    is_like_a_copy = way >= FAR and rest[0] not in found and len(np.unique(X[:, rest[0]])) <= n_classes + 1
+    if is_like_a_copy and (without := [j for j in others if j != rest[0]]):
+        found += [rest[0]] if means[rest[0]] >= score(forest, without, parts)[0].mean() else []
     return [_leak(names[j], means[j], "AUC" if n_classes == 2 else "balanced accuracy") for j in found]
 
 
