@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
 from ._arrays import Array, row_blocks
 from ._validation import caller_stacklevel
-from .data import EPS, Data, squared_lengths
+from .data import EPS, MOST_ENTRY, Data, squared_lengths
 from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solve
 
 # The rounding of rows before they are centred adds at most this share of their sum of squares to an eigenvalue of their scatter.
@@ -335,8 +335,8 @@ class Kernel(NamedTuple):
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"kernel={self.kernel!r} fails (a callable is given two rows): {error}") from error
         K = K.toarray() if sparse.issparse(K) else np.asarray(K)
-        if not np.isfinite(K).all():
-            raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")
+        if not float(np.abs(K).max(initial=0.0)) < MOST_ENTRY:
+            raise ValueError(f"kernel={self.kernel!r} gives NaN, infinity or nearly; scale X or change its parameters")
         return K
 
     def _gaussian(self, X: Array, Y: Array | None) -> np.ndarray:

@@ -123,7 +123,7 @@ class ClassSums:
         for some in Data(X).slices:
             own, each, more = places[some], w[some], ClassSums(d, self.by_class, self.dtype, last)
             rows = np.asarray(X[some].toarray() if sparse.issparse(X) else X[some], dtype=np.float64)
-            more.stored = each @ (rows != 0)
+            more.stored = np.full(d, each.sum()) if (rows != 0).all() else each @ (rows != 0)
             first = rows[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
             within, more.counts = rows - first, np.bincount(own, each, last + 1).astype(np.float64)
             members = sparse.csr_array((each, (own, np.arange(own.size))), (last + 1, own.size))
@@ -131,7 +131,7 @@ class ClassSums:
             within -= centres[own]
             more.means = first + centres
             of = own if self.by_class else (own == last).astype(np.intp)
-            for i in np.unique(of):
+            for i in np.flatnonzero(np.bincount(of)):
                 inside = slice(None) if (of == of[0]).all() else of == i
                 part = within[inside]
                 more.scatters[i] = part.T @ (part if weights is None else each[inside, None] * part)

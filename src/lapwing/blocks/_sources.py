@@ -15,6 +15,7 @@ from sklearn import get_config
 
 from .._arrays import is_foreign, memory_map
 from .._extras import Progress
+from ..data import MOST_ENTRY
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
 CHOSEN = "lapwing.blocks.as_blocks(X, columns=[...])"  # what messages propose
@@ -193,7 +194,7 @@ def checked(block: Any, number: int, start: int, shape: tuple, dtype: np.dtype) 
     if block.dtype.kind not in "fiub":
         raise ValueError(f"{name} holds {block.dtype}, not numbers; convert it first")
     block = block.astype(dtype, copy=False)
-    bad = ~np.isfinite(block)
+    bad = ~(np.abs(block) < min(MOST_ENTRY, float(np.finfo(dtype).max)))
     if bad.any():
         row = start + int(np.argwhere(bad)[0, 0])
         raise ValueError(f"{name} contains NaN or infinity (the first in row {row:,}); impute or drop such rows")

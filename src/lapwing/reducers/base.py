@@ -223,9 +223,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         by_class = graphs.reads_labels and any(leaf.weighs_classes for leaf in graphs.leaves)
         sums = ClassSums(data.d, by_class, data.dtype) if so_far is None else ClassSums.restored(so_far)
         if by_class and not sums.by_class:
-            raise ValueError(
-                "the graph was changed: it weighs classes, whose scatters were not kept; begin with a clone"
-            )
+            raise ValueError("the graph was changed: it weighs classes, whose scatters were not kept; use a clone")
         sums = sums.add(data.X, label_array(data.y, data.n) if graphs.reads_labels else None, data.weights)
         try:
             if graphs.reads_labels and np.count_nonzero(sums.counts[:-1]) < 2:

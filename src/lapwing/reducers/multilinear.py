@@ -188,9 +188,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         rows = self.image_shape is not None
         X = validated(self, X, fitting=False).X.reshape(-1, *self.mean_.shape) if rows else self._images(X)
         if X.shape[1:] != self.mean_.shape:
-            raise ValueError(
-                f"X has images of shape {X.shape[1:]}; it was fitted on images of shape {self.mean_.shape}"
-            )
+            raise ValueError(f"X has images of shape {X.shape[1:]}; it is fitted on images of shape {self.mean_.shape}")
         Y = projected(X, self.mean_, self.components_).astype(X.dtype, copy=False)
         return Y.reshape(len(X), -1) if self.flatten or rows else Y
 
