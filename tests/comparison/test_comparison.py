@@ -217,6 +217,23 @@ def test_labels_of_any_kind_and_unknown_ones():
         assert found.scores(method)[0, 1] == score
 
 
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_array])
+def test_labels_spread_where_more_than_half_are_missing(digits, kind):
+    X, y = digits
+    spreading = {"LPP + spread labels", "KernelLPP + spread labels"}
+    few, many = (np.where(np.arange(400) % 10 < known, y, -1) for known in (4, 6))
+    assert spreading <= set(default_methods(kind(X), few))
+    assert not spreading & {*default_methods(kind(X), many), *default_methods(kind(X), y), *default_methods(kind(X))}
+    found = compare(kind(X), few, methods=["LPP + spread labels"], cv=3)
+    assert found.dimensions("LPP + spread labels") == [1, 2, 3, 5, 8, 9]  # classes alone have no tenth direction
+    d = found.best["dimension"]
+    model = SemiSupervised(found.estimator("LPP + spread labels", d))
+    expected = cross_val_score(model, kind(X), few, cv=found.splitter)
+    np.testing.assert_allclose(
+        found.scores("LPP + spread labels")[:, found.dimensions("LPP + spread labels").index(d)], expected
+    )
+
+
 def test_sparse_rows_stay_sparse():
     rng = np.random.default_rng(0)
     y = np.arange(120) % 3

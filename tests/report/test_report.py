@@ -92,7 +92,8 @@ def test_the_code_without_all_labels(unknown):
 def test_the_code_of_text_labels_with_unknown_ones(kind):
     X, y = load_wine(return_X_y=True)
     y = kind(np.where(np.arange(178) % 3 == 0, "-1", np.array(["a", "b", "c"])[y]).tolist())
-    found = compare(X, y, methods=["LDA", "LPP", "MMC"], dimensions=[2], cv=StratifiedShuffleSplit(3, random_state=0))
+    methods = ["LDA", "LPP", "MMC", "LPP + spread labels"]
+    found = compare(X, y, methods=methods, dimensions=[2], cv=StratifiedShuffleSplit(3, random_state=0))
     assert list(found.classes) == ["a", "b", "c"]
     before = copy.deepcopy(y)
     for row in found.summary():

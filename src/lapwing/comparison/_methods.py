@@ -21,7 +21,7 @@ from .._extras import require
 from .._labels import known_labels
 from .._validation import check_count
 from ..data import as_data
-from ..graphs import KNN, Repulsion, SameClass, Target
+from ..graphs import KNN, Propagated, Repulsion, SameClass, Target
 from ..methods import LPP, MMC, OLPP, KernelLDA, KernelLPP
 from ..methods import METHODS as NAMED
 from ..reducers import FreeReducer, KernelReducer, LinearReducer, Reducer
@@ -101,7 +101,7 @@ def _suited(X: Any, y: Any) -> list[str]:
         kinds = {"sparse"} | ({"counts"} if X.min() >= 0 else set())
     else:
         kinds = {"dense", "targets" if targets else "labelled" if labelled else "unlabelled"}
-        kinds |= {"few labels"} if labelled and known_labels(y).mean() < FEW_LABELS else set()
+    kinds |= {"few labels"} if labelled and known_labels(y).mean() < FEW_LABELS else set()
     known = [name for name, own in METHODS.items() if labelled or not get_tags(own).target_tags.required]
     known += ["LPP + targets"] * targets + [UMAP] * (find_spec("umap") is not None)
     return [name for name in dict.fromkeys(known) if kinds.intersection(TRIED_ON.get(name, ()))]
@@ -203,7 +203,9 @@ def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None)
 def _counts_classes(reducer: Any) -> bool:
     """Whether classes alone determine what it finds, so that there are no more directions than classes minus one."""
     graph = getattr(reducer, "graph", None)
-    by_classes = isinstance(graph, SameClass) or (isinstance(graph, str) and graph == "supervised")
+    by_classes = isinstance(graph, SameClass | Propagated) or (
+        isinstance(graph, str) and graph in ("supervised", "propagate")
+    )
     constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
     return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
 

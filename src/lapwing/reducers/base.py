@@ -172,21 +172,24 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         data = data if data.with_neighbors is None else data.with_neighbors(graphs.requests)
         return data, graphs, chosen, scale, self._problem(data, graphs)
 
-    def _graphs(self, data: Data) -> auto.GraphFacts:
-        """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
+    def _graphs(self, data: Data, learn: bool = True) -> auto.GraphFacts:
+        """``graph=`` and ``penalty=`` as graphs that have learnt from the rows. Later changes by the user do not reach these copies."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = self._takes_sums and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
+        many, chosen = (
+            self._takes_sums and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows)),
+            isinstance(given, Graph | str),
+        )
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         drawn = [r.queries for r in graph.requests() if r.is_sampled(n)] if many and VERBOSE.get() else []
         if drawn and graph is not given and sys.stderr is not None:
             sys.stderr.write(f"{graph!r}: the neighbours of {drawn[0]:,} of {n:,} rows are searched\n")
         if graph is given:
-            graph = sized(clone(graph), getattr(self, "n_components", None)).fitted(data)
-        elif isinstance(given, str):
-            graph = graph.fitted(data)
+            graph = sized(clone(graph), getattr(self, "n_components", None))
         if penalty is not None or self._needs_penalty:
-            penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
-        return auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
+            penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many)
+        if learn:
+            graph, penalty = graph.fitted(data) if chosen else graph, penalty and penalty.fitted(data)
+        return auto.facts(graph, penalty, n, getattr(self, "normalize", None), chosen)
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         """The rows without the columns that only graphs read."""
@@ -296,7 +299,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if not self._takes_weights:
             return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
         try:
-            graphs = self._graphs(Data(np.zeros((2, 1))))
+            graphs = self._graphs(Data(np.zeros((2, 1))), learn=False)
         except (ValueError, NotImplementedError) as error:
             return str(error)
         for leaf in rows_counted(graphs):
