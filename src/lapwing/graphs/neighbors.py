@@ -117,7 +117,8 @@ class NeighborGraph(Graph):
             queries = getattr(self, "queries", None)
             some = np.arange(data.n) if queries is None or queries >= data.n else np.unique(rows)
             some = some[np.sort(np.random.RandomState(0).permutation(some.size)[:MEDIAN_ROWS])]
-            mean = float(np.median(distances_among(data, some, Request(1, self.metric, self.metric_params))) ** 2 / 2)
+            d = data.host(search(data, Request(some.size - 1, self.metric, self.metric_params), some, some)[2])
+            mean = float(np.median(d) ** 2 / 2)
         return mean if mean > 0 else 1.0
 
     def resolved(self, data: Data) -> Graph:
@@ -459,20 +460,6 @@ def nearest_fitted(both: Data, n_fitted: int, request: Request) -> Edges:
             "fewer neighbours"
         )
     return search(both, request, np.arange(n_fitted, both.n), np.arange(n_fitted))
-
-
-def distances_among(data: Data, rows: np.ndarray, request: Request) -> np.ndarray:
-    """The distance of each of some rows from each other one of them."""
-    if not (is_named(request.metric, "precomputed") and sparse.issparse(data.X)):
-        return data.host(search(data, request._replace(n_neighbors=rows.size - 1), rows, rows)[2])
-    entries = sparse.coo_array(data.X[rows][:, rows])
-    d, wanted = entries.data[entries.row != entries.col], rows.size * (rows.size - 1)
-    if d.size < wanted:
-        raise ValueError(
-            f't="half-median" needs the distances of all pairs, and X, a sparse matrix of distances, lacks {wanted - d.size} of '
-            f'{wanted}; use t="auto" or a number, or a dense matrix'
-        )
-    return d
 
 
 def heat_weights(exponents: Any, rows: Any, n: int, new: bool = False) -> Any:
