@@ -88,6 +88,7 @@ LABELS = {
 HEADLINES = {  # what README shows
     "labelled": ("LPP, as it comes", "KernelLPP, as it comes"),
     "unseen": ("LPP, as it comes", "KernelLPP, as it comes"),
+    "few-labels": ("LPP, labels spread", "KernelLPP, labels spread"),
 }
 PAIRS = (
     ("LPP, as it comes", "shrinkage LDA, tuned"),
@@ -166,7 +167,7 @@ def front() -> str:
         found = rows(summaries()[task], quantity)
         best = next(row for row in found if not row.differences)
         for row in [row for row in found if row.method in methods]:
-            parts = ([name for name in row.differences if is_new(name) is new] for new in (False, True))
+            parts = ([name for name in row.differences if is_new(name, row.method) is new] for new in (False, True))
             gains = [f"{signed(*row.difference(names))} ({len(names)})" if names else "" for names in parts]
             sides = [f"{each.method}: {each.mean:.1f}" for each in (row, best)]
             lines.append([f"{LABELS[task]}: {quantity}", *sides, *gains])

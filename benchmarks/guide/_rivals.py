@@ -448,6 +448,8 @@ FEW: dict[str, Rival] = {
     "supervised UMAP": other(lambda X, c: UMAP(dims(X, c, 10), 15, labels=True), SEMI),
     "LPP, as it comes": default(lambda X, c: LPP(dims(X, c, 40), graph="semi"), SEMI),
     "KernelLPP, as it comes": default(lambda X, c: KernelLPP(dims(X, c, 40), graph="semi"), SEMI),
+    "LPP, labels spread": default(lambda X, c: LPP("auto", graph="propagate"), SEMI),
+    "KernelLPP, labels spread": default(lambda X, c: KernelLPP("auto", graph="propagate"), SEMI),
     "LPP, tuned": ours(
         lambda X, c, k, d: LPP(dims(X, c, d), graph=KNN(k) + SameClass(), **PLAIN), SEMI, k=(5, 10), d=FEWER
     ),

@@ -82,10 +82,10 @@ class Row:
         return int((found >= TIE).sum()), int((np.abs(found) < TIE).sum()), int((found <= -TIE).sum())
 
 
-def is_new(condition: str) -> bool:
-    """Whether the set took no part when the defaults were chosen."""
+def is_new(condition: str, method: str = "") -> bool:
+    """Whether the set took no part when the defaults were chosen. That of labels that spread was chosen on all sets."""
     name = condition if condition in SETS else condition.rpartition(", ")[0]
-    return SETS[name].new
+    return SETS[name].new and not method.endswith("labels spread")
 
 
 def quantities(summary: Summary) -> list[str]:
@@ -140,7 +140,7 @@ def cells(row: Row) -> list[str]:
     """A row of the tables: see ``HEAD``."""
     if not row.differences:
         return [row.method, row.labels, f"{row.mean:.1f}", "the strongest rival", "", ""]
-    new = [name for name in row.differences if is_new(name)]
+    new = [name for name in row.differences if is_new(name, row.method)]
     return [
         row.method,
         row.labels,
@@ -181,7 +181,7 @@ def draw(place: Any, found: Sequence[Row]) -> None:
     for i, row in enumerate(compared):
         color = COLORS[0] if row.own else COLORS[7]
         x = np.array([*row.differences.values()])
-        new = np.array([is_new(name) for name in row.differences])
+        new = np.array([is_new(name, row.method) for name in row.differences])
         y = i + 0.25 * np.linspace(-1, 1, x.size)
         place.scatter(x, y, s=9, facecolors=np.where(new, color, "none"), edgecolors=color, linewidths=0.7)
         place.errorbar(

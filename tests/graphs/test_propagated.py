@@ -57,6 +57,29 @@ def test_scores_are_those_of_the_definition(pieces):
     assert (found.labels_[free] == expected[free].argmax(axis=1)).all()
 
 
+def test_links_are_those_to_the_nearest_rows_without_a_label():
+    A, _ = make_blobs(30, 2, centers=3, random_state=1)
+    y = np.full(30, -1)
+    y[[0, 1, 2, 7, 11]] = [0, 1, 0, 1, 2]
+    W = np.zeros((30, 30))
+    for i in range(30):
+        d = np.where((y >= 0) | (np.arange(30) == i), np.inf, np.linalg.norm(A - A[i], axis=1))
+        near = np.argsort(d)[:4]
+        W[i, near] = np.exp(-4 * (d[near] / d[near[-1]]) ** 2)
+    np.testing.assert_allclose(
+        spread(Propagated(None, 4, shares=None), A, y).scores_, dense_scores((W + W.T) / 2, y), atol=1e-4
+    )
+
+
+def test_labels_that_the_first_map_draws_together_spread_as_well():
+    y = np.arange(300) % 3
+    A = np.random.default_rng(0).normal(size=(300, 200)) + 2.5 * (y[:, None] == np.arange(200))
+    known = np.where(np.arange(300) < 90, y, -1)  # 30 labels per class, more than there are neighbours
+    found, alone = (spread(Propagated(FIRST, graph), A, known) for graph in (10, KNN(10)))
+    assert (found.labels_ == y)[90:].mean() > 0.8
+    assert (alone.labels_ == y)[90:].mean() < 0.5  # among all neighbours, labels are pieces of their own
+
+
 def test_rows_that_no_label_reaches_stay_unknown():
     A = np.concatenate([np.linspace(0, 1, 10), np.linspace(50, 51, 10), np.linspace(90, 91, 10)])[:, None]
     y = np.full(30, -1)
@@ -90,12 +113,22 @@ def test_shares():
     shares = {0: 0.3, **dict.fromkeys(range(1, 10), 0.7 / 9)}
     labels = spread(Propagated(FIRST, shares=shares)).labels_
     assert abs((labels == 0).mean() - 0.3) < 0.05
-    of_labels = np.bincount(Y[Y >= 0]) / (Y >= 0).sum()
-    asked, between, free = (
-        np.bincount(spread(Propagated(FIRST, shares=s)).labels_) / 500 for s in ("labels", "auto", None)
-    )
-    assert abs(asked - of_labels).max() < 0.05
-    assert abs(between - (of_labels + free) / 2).max() < 0.05
+    asked = np.bincount(spread(Propagated(FIRST, shares="labels")).labels_) / 500
+    assert abs(asked - np.bincount(Y[Y >= 0]) / (Y >= 0).sum()).max() < 0.05
+
+
+def test_automatic_shares_are_between_those_of_scores_and_of_nearest_labels():
+    A, y = make_blobs([200, 60, 40], 2, centers=[[0, 0], [4, 0], [2, 3]], random_state=0)
+    known = np.full(300, -1)
+    for c in range(3):
+        known[np.flatnonzero(y == c)[:3]] = c
+    nearest = np.linalg.norm(A[:, None] - A[known >= 0], axis=2).argmin(axis=1)
+    free = spread(Propagated(None, shares=None), A, known).scores_.argmax(axis=1)
+    counts = np.bincount(known[known >= 0][nearest]) * np.bincount(free)
+    expected = np.sqrt(counts) / np.sqrt(counts).sum()
+    found = np.bincount(spread(Propagated(None), A, known).labels_) / 300
+    assert abs(found - expected).max() < 0.02
+    assert abs(found - np.bincount(free) / 300).max() > 0.05
 
 
 @pytest.mark.parametrize(
@@ -108,6 +141,7 @@ def test_shares():
         ({"graph": "knn"}, "must be a number of neighbours"),
         ({"map": 10}, "map=10 must be an estimator that transforms"),
         ({"map": LPP}, "must be an estimator that transforms"),
+        ({"map": LPP(99, graph="supervised")}, r"map=LPP\(.*\) does not fit the 39 labelled rows: n_components=99"),
     ],
 )
 def test_parameters_that_are_wrong_are_named(parameters, message):
@@ -150,9 +184,11 @@ def test_check_graph():
     check_graph(Propagated(FIRST))
 
 
-def test_sample_weight_is_refused():
-    with pytest.raises(ValueError, match="sample_weight"):
-        LPP(graph=Propagated(FIRST)).fit(X, Y, sample_weight=np.ones(500))
+@pytest.mark.parametrize("graph", ["propagate", Propagated(FIRST)])
+def test_sample_weight_is_refused(graph):
+    with pytest.raises(ValueError, match="sample_weight does not act on .*: Propagated counts rows"):
+        LPP(graph=graph).fit(X, Y, sample_weight=np.ones(500))
+    assert not hasattr(LPP(graph=graph), "partial_fit")
     assert MMC(2).fit(X, spread(Propagated(FIRST)).labels_).components_.shape == (2, 64)
 
 

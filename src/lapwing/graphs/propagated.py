@@ -17,20 +17,17 @@ from sklearn.base import BaseEstimator, clone
 from .._labels import class_codes
 from .._validation import check_choice, check_count
 from ..data import Data, as_data
+from ..neighbors import Request, search
 from ..problem import Term
 from .base import Graph, total_weights
 from .classes import SameClass
-from .neighbors import KNN
+from .neighbors import reach_of
 
 SHARPNESS = 4.0  # the weight of a link to the k-th neighbour is exp(-4)
 LEAK = 1e-4  # how much of its score a row loses per step, which makes the equations well posed
 TOLERANCE, MOST_STEPS = 1e-6, 1000  # of the conjugate gradients
 SHARE_STEPS = 60  # steps in which the shares of the classes are reached
-
-
-def near_weights(d: np.ndarray, reach: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Weights that fall from 1 to exp(-4) at the k-th neighbour of the row that was searched for."""
-    return np.exp(-SHARPNESS * np.square(d / reach))
+LEAST_SHARE = 1e-3  # of a class that no row seems to belong to
 
 
 @dataclass(eq=False, repr=False)
@@ -54,13 +51,14 @@ class Propagated(Graph):
         ``KernelLPP("auto", graph="supervised")``. With None, and where every class has one label, links come from the features
         alone.
     graph : int or Graph, default=10
-        The links along which labels spread. An integer k is ``KNN(k)`` with weights :math:`\exp(-4 d_{ij}^2 / d_{ik}^2)`, where
-        :math:`d_{ik}` is the distance of row i from its k-th neighbour.
+        The links along which labels spread. An integer k links each row to the k nearest of the rows without a label, with
+        weights :math:`\exp(-4 d_{ij}^2 / d_{ik}^2)`, where :math:`d_{ik}` is the distance of row i from the k-th of them. So no
+        label is lost among other labels, which the first map draws together. A graph such as ``KNN(10)`` links all rows.
     shares : {"auto", "labels"}, None or mapping, default="auto"
-        How large the classes are among all rows, which decides how many rows get the label of each. ``"labels"`` are the
-        shares among the labelled rows: right where these were drawn at random, and wrong where as many were drawn from each
-        class, though classes are unequal. With None the scores alone decide. ``"auto"`` is the mean of these two. A mapping
-        gives the share of each class by its label.
+        How large the classes are among all rows, which decides how many rows get the label of each. A mapping gives the share
+        of each class by its label. ``"labels"`` are the shares among the labelled rows: right where these were drawn at random,
+        and wrong where as many were drawn from each class, though classes are unequal. With None the scores alone decide.
+        ``"auto"`` is between what the scores alone find and what the nearest labelled rows say, as their geometric mean.
 
     Attributes
     ----------
@@ -107,27 +105,32 @@ class Propagated(Graph):
         """The same graph with ``labels_`` and ``scores_``."""
         codes, names = class_codes(data.y, data.n)
         beside = self._beside(data, codes)
-        W = total_weights(self, self._links().fitted(beside), beside)
-        scores = poisson_scores(W, codes, names.size)
+        scores = poisson_scores(self._weights(beside, codes), codes, names.size)
         reached = np.isfinite(scores).any(axis=1)
-        offsets = class_offsets(scores[reached], self._shares(codes, names, scores[reached]))
+        offsets = class_offsets(scores[reached], self._shares(beside, codes, names, scores[reached]))
         found = np.where(reached, (scores + offsets).argmax(axis=1), -1)
         found[codes >= 0] = codes[codes >= 0]
         result: Any = copy(self)
         result.labels_, result.scores_ = np.append(names, -1)[found], scores
         return result
 
-    def _links(self) -> Graph:
+    def _weights(self, beside: Data, codes: np.ndarray) -> sparse.csr_array:
+        """The weights of the links."""
         graph: Any = self.graph
         if isinstance(graph, Integral):
-            graph = KNN(check_count("graph", graph), weights=near_weights, symmetry="mean")
+            near = Request(check_count("graph", graph)).checked(beside.n)
+            free, known = np.flatnonzero(codes < 0), np.flatnonzero(codes >= 0)
+            parts = [search(beside, near, rows, free) for rows in (free, known)]
+            rows, cols, d = map(np.concatenate, zip(*parts, strict=True))
+            reach = reach_of((rows, cols, d), beside.n)
+            return beside.symmetric_weights(rows, cols, np.exp(-SHARPNESS * (d / reach[rows]) ** 2), "mean")
         if not isinstance(graph, Graph) or graph.reads_labels:
             raise ValueError(
                 f"graph={graph!r} must be a number of neighbours or a graph that reads no labels, as KNN(10)"
             )
-        return graph
+        return total_weights(self, graph.fitted(beside), beside)
 
-    def _shares(self, codes: np.ndarray, names: np.ndarray, scores: np.ndarray) -> np.ndarray | None:
+    def _shares(self, beside: Data, codes: np.ndarray, names: np.ndarray, scores: np.ndarray) -> np.ndarray | None:
         """The shares that the classes shall have; None where the scores alone decide."""
         if self.shares is None:
             return None
@@ -138,10 +141,14 @@ class Propagated(Graph):
                     f"shares={self.shares!r} must give a positive share for each of the classes {names.tolist()}"
                 )
             return given / given.sum()
-        of_labels = np.bincount(codes[codes >= 0]) / np.count_nonzero(codes >= 0)
+        known = np.flatnonzero(codes >= 0)
         if check_choice("shares", self.shares, ("auto", "labels")) == "labels":
-            return of_labels
-        return (of_labels + np.bincount(scores.argmax(axis=1), minlength=names.size) / len(scores)) / 2
+            return np.bincount(codes[known]) / known.size
+        _, nearest, _ = search(beside, Request(1), np.flatnonzero(codes < 0), known)
+        guesses = np.concatenate([codes[known], codes[nearest]]), scores.argmax(axis=1)
+        counts = [np.bincount(guess, minlength=names.size) / guess.size for guess in guesses]
+        shares = np.sqrt(np.prod(np.maximum(counts, LEAST_SHARE), axis=0))
+        return shares / shares.sum()
 
     def _beside(self, data: Data, codes: np.ndarray) -> Data:
         """The rows beside their places in the first map, both halves of mean squared length 1, in units of that map."""
@@ -155,7 +162,10 @@ class Propagated(Graph):
         known = np.flatnonzero(codes >= 0)
         X, halves = data.host(data.X), []
         if self.map is not None and np.bincount(codes[known]).max() > 1:
-            map_ = clone(self.map).fit(X[known], codes[known])
+            try:
+                map_ = clone(self.map).fit(X[known], codes[known])
+            except ValueError as error:
+                raise ValueError(f"map={self.map!r} does not fit the {known.size} labelled rows: {error}") from error
             halves = [np.asarray(map_.transform(X))]
             if (scale := getattr(map_, "scale_", None)) is not None:
                 X = X @ sparse.diags_array(1 / scale) if sparse.issparse(X) else X / scale
