@@ -186,7 +186,7 @@ def test_check_graph():
 
 @pytest.mark.parametrize("graph", ["propagate", Propagated(FIRST)])
 def test_sample_weight_is_refused(graph):
-    with pytest.raises(ValueError, match="sample_weight does not act on .*: Propagated counts rows"):
+    with pytest.raises(ValueError, match=r"sample_weight does not act on .*: Propagated counts rows"):
         LPP(graph=graph).fit(X, Y, sample_weight=np.ones(500))
     assert not hasattr(LPP(graph=graph), "partial_fit")
     assert MMC(2).fit(X, spread(Propagated(FIRST)).labels_).components_.shape == (2, 64)

@@ -173,7 +173,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return data, graphs, chosen, scale, self._problem(data, graphs)
 
     def _graphs(self, data: Data, learn: bool = True) -> auto.GraphFacts:
-        """``graph=`` and ``penalty=`` as graphs that have learnt from the rows. Later changes by the user do not reach these copies."""
+        """``graph=`` and ``penalty=`` as graphs, which ``learn`` from the rows. Later changes by the user do not reach them."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
         many, chosen = (
             self._takes_sums and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows)),
