@@ -35,6 +35,7 @@ MAY_IMPORT = {
     # What stands on the core.
     "metrics": set(),
     "clustering": {"data", "graphs", "methods"},
+    "exact": {"data", "graphs", "neighbors"},
     "selection": {"graphs", "methods", "metrics", "reducers"},
     "comparison": {"auto", "data", "graphs", "methods", "metrics", "reducers", "report", "selection", "solvers"},
     "onnx": {"device", "methods", "reducers", "selection", "tables"},

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .auto import UnitsWarning as UnitsWarning
     from .device import to_numpy as to_numpy
+    from .exact import ExactNeighbors as ExactNeighbors
     from .inspection import loadings as loadings
     from .inspection import sampling_error as sampling_error
     from .inspection import stability as stability
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "auto": ["UnitsWarning"],
     "device": ["to_numpy"],
+    "exact": ["ExactNeighbors"],
     "inspection": ["loadings", "sampling_error", "stability"],
     "onnx": ["to_onnx"],
     "persistence": ["load", "save", "to_torch"],
