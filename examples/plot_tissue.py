@@ -18,6 +18,7 @@ place tells lapwing to look for what follows the tissue instead.
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 rng = np.random.RandomState(0)
 places = rng.uniform(size=(2000, 2))
@@ -29,16 +30,17 @@ genes = rng.standard_normal((2000, 3)) @ rng.standard_normal(
 genes[:, :8] = 0.8 * np.cos(
     np.pi * depth[:, None] * rng.uniform(1, 3, 8)
 ) + 0.6 * rng.standard_normal((2000, 8))
-X = np.hstack([genes, places])
+genes = pd.DataFrame(genes, columns=[f"gene {i}" for i in range(60)])
+places = pd.DataFrame(places, columns=["x", "y"])
 
 # %%
 # A graph of the places, a projection of the genes
 # ------------------------------------------------
 # ``Delaunay`` links cells that share a triangle of the Delaunay triangulation, so that
-# there is no number of neighbours to choose. ``On([60, 61], ..., beside=True)`` builds
-# the graph on the two columns of the places and keeps these columns out of the
-# projection. The projection is therefore one of genes alone, and it can be applied to
-# cells whose place is unknown.
+# there is no number of neighbours to choose. ``On(places, ...)`` builds the graph on the
+# places, and the projection is one of the genes, so that it can be applied to cells whose
+# place is unknown. Both are data frames, whose rows go by their names: a fit to half of
+# the cells takes their places with them.
 #
 # Three methods take that graph. :class:`lapwing.LPP` looks for what differs least
 # between neighbours, compared with how much it varies. :class:`lapwing.MULTISPATI`,
@@ -54,19 +56,21 @@ from sklearn.preprocessing import StandardScaler
 from lapwing import LPP, MULTISPATI, GraphPCA, loadings
 from lapwing.graphs import Delaunay, On
 
-coordinates = [60, 61]
 tissue = {
-    "graph": On(coordinates, Delaunay(longest=0.1), beside=True),
+    "graph": On(places, Delaunay(longest=0.1)),
     "standardize": True,
     "pca": None,
 }
-spatial, smooth = LPP(2, **tissue).fit(X), GraphPCA(2, alpha=10.0, **tissue).fit(X)
+spatial, smooth = (
+    LPP(2, **tissue).fit(genes),
+    GraphPCA(2, alpha=10.0, **tissue).fit(genes),
+)
 projections = {
     "PCA": PCA(2).fit_transform(StandardScaler().fit_transform(genes)),
-    "LPP": spatial.transform(X),
-    "spatial PCA": MULTISPATI(2, **tissue).fit_transform(X),
-    "GraphPCA": smooth.transform(X),
-    "GraphPCA, smoothed": smooth.smoothed(X),
+    "LPP": spatial.transform(genes),
+    "spatial PCA": MULTISPATI(2, **tissue).fit_transform(genes),
+    "GraphPCA": smooth.transform(genes),
+    "GraphPCA, smoothed": smooth.smoothed(genes),
 }
 
 # %%
@@ -75,7 +79,7 @@ projections = {
 # clusters: 1 where they are the layers, and 0 where they are chance.
 
 figure, axes = plt.subplots(3, 2, figsize=(6.4, 8.6), layout="constrained")
-axes[0, 0].scatter(*places.T, c=layer, s=4, cmap="viridis")
+axes[0, 0].scatter(places.x, places.y, c=layer, s=4, cmap="viridis")
 axes[0, 0].set(title="layers in the tissue", xticks=[], yticks=[])
 found = {}
 for ax, (name, Z) in zip(axes.flat[1:], projections.items(), strict=True):
@@ -90,11 +94,9 @@ plt.show()
 # Which genes matter?
 # -------------------
 # :func:`lapwing.loadings` ranks the genes by their weight in each direction, and gives
-# intervals from fits to random halves. The places have no weight, as we asked.
+# intervals from fits to random halves.
 
-names = [*(f"gene {i}" for i in range(60)), "place x", "place y"]
-table = loadings(spatial, X, n_draws=20, feature_names=names)
-print("largest weight of a place:", abs(table.values[:, coordinates]).max())
+table = loadings(spatial, genes, n_draws=20)
 print(table)
 
 # %%

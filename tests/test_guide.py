@@ -17,6 +17,7 @@ NAMES = [
     "features",
     "graphs",
     "time-and-space",
+    "cells",
     "embeddings",
     "weights",
     "recipes",
@@ -29,7 +30,7 @@ NAMES = [
 PAGES = {name: (DOCS / f"{name}.md").read_text("utf-8") for name in NAMES}
 # The recipes and the page of methods take data that tests of their own make (test_recipes.py, test_documentation.py).
 EXECUTED = [name for name, text in PAGES.items() if "```python\n" in text and name not in ("recipes", "methods")]
-NEEDED = {"gpu": ["torch"]}
+NEEDED = {"gpu": ["torch"], "cells": ["scanpy"]}  # `make integrations` has them all
 
 
 def statements(page):

@@ -25,6 +25,7 @@ from lapwing import GLPCA, LPP, OLPP, TSA, KernelLPP, LaplacianEigenmaps, Laplac
 from lapwing.graphs import (
     KNN,
     Chain,
+    Delaunay,
     DensityCorrected,
     Gower,
     On,
@@ -326,6 +327,49 @@ def test_columns_of_columns_beside_the_features(rows):
         LPP(1, graph=On(PCA(2), KNN(3) + On(0, KNN(4), beside=True))).fit(X)
 
 
+@pytest.mark.parametrize("graph", [KNN(4), Delaunay(), KNN(4) - 0.2 * KNN(9)], ids=named)
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_values_that_stand_in_an_array_of_their_own(graph, make):
+    """They are as columns beside the features, which are not divided with these and not projected."""
+    coordinates = 100 * np.random.RandomState(1).rand(N, 2)
+    given = LPP(2, graph=On(coordinates, graph), standardize=True).fit(make(X))
+    both = LPP(2, graph=On([4, 5], graph, beside=True), standardize=True).fit(make(np.hstack([X, coordinates])))
+    np.testing.assert_allclose(given.components_, both.components_[:, :4], atol=1e-10)
+    np.testing.assert_allclose(given.scale_, X.std(axis=0))
+    mixed = LPP(2, graph=KNN(3) + On(coordinates, graph)).fit(make(X))
+    assert mixed.graph_.indexes_rows
+    check_graph(On(coordinates, graph), X)
+
+
+def test_values_of_rows_by_their_names():
+    coordinates = pd.DataFrame(np.random.RandomState(1).rand(N, 2), index=FRAME.index)
+    shuffled = On(coordinates.sample(frac=1, random_state=0), KNN(4))
+    assert not shuffled.indexes_rows
+    for rows in (slice(None), slice(3, 20)):
+        some = FRAME.iloc[rows]
+        (term,) = shuffled.build(some)
+        check_term(term, o.knn_weights(coordinates.iloc[rows].to_numpy(), None, 4))
+    cross_val_score(make_pipeline(LPP(1, graph=shuffled), KNeighborsClassifier(1)), FRAME, Y, error_score="raise", cv=2)
+    K = X @ X.T
+    by_kernel = KernelLPP(1, kernel="precomputed", graph=On(coordinates.to_numpy(), KNN(4))).fit(K)
+    given = KernelLPP(1, kernel="precomputed", graph=Precomputed(o.knn_weights(coordinates.to_numpy(), None, 4))).fit(K)
+    np.testing.assert_allclose(by_kernel.transform(K), given.transform(K), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("graph", "rows", "said"),
+    [
+        (On(np.ones((N - 1, 2)), KNN(3)), X, f"what of On has {N - 1} rows of {N}"),
+        (On(np.full((N, 2), np.nan), KNN(3)), X, "what of On contains NaN"),
+        (On(np.ones((N, 2)), KNN(3), beside=True), X, "beside=True is for columns of X.*an array of its own"),
+        (On(pd.DataFrame({"x": [1.0]}, index=["nobody"]), KNN(3)), FRAME, "what of On contains NaN"),
+    ],
+)
+def test_values_that_do_not_fit_are_named(graph, rows, said):
+    with pytest.raises(ValueError, match=said):
+        LPP(1, graph=graph).fit(rows)
+
+
 def test_other_maps_of_columns_beside_the_features():
     coordinates = np.random.RandomState(1).rand(N, 2)
     both, graph = np.hstack([X, coordinates]), On([4, 5], KNN(4), beside=True)
@@ -336,7 +380,7 @@ def test_other_maps_of_columns_beside_the_features():
     np.testing.assert_allclose(free.embedding_, LaplacianEigenmaps(2, graph=KNN(4)).fit(coordinates).embedding_)
     with pytest.raises(ValueError, match="GLPCA represents all columns"):
         GLPCA(2, graph=graph).fit(both)
-    with pytest.raises(ValueError, match="images have none"):
+    with pytest.raises(ValueError, match="images none"):
         TSA(1, graph=graph, image_shape=(2, 3)).fit(both)
 
 

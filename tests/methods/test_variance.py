@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 from lapwing import GLPCA, MULTISPATI, OLPP, ContrastivePCA, GraphPCA
-from lapwing.graphs import KNN, Repulsion, SameClass, Similarity
+from lapwing.data import as_data
+from lapwing.graphs import KNN, Delaunay, Repulsion, SameClass, Similarity
 from lapwing.operators import Structured, identity
 
 X, Y = o.blobs(60, 7)
@@ -224,3 +225,33 @@ def test_other_methods_with_a_graph_of_places():
     for method in (OLPP, GLPCA):
         assert method(2, graph=W).fit(X).graph_.adjacency is not None
     assert GraphPCA(2, graph=SameClass()).fit(X, Y).components_.shape == (2, 7)
+
+
+def sparse_rows(n=700, d=510, filled=0.05):
+    rng = np.random.RandomState(0)
+    X = sparse.csr_array(sparse.random_array((n, d), density=filled, rng=rng) + 0.0)
+    return sparse.csr_array(X @ sparse.diags_array(np.linspace(3, 0.2, d))), rng.uniform(size=(n, 2))
+
+
+@pytest.mark.parametrize("kind", [GraphPCA, MULTISPATI, ContrastivePCA])
+def test_few_directions_of_sparse_rows_are_found_by_products(kind):
+    X, places = sparse_rows()
+    X = sparse.csr_array(X @ sparse.diags_array((~np.isin(np.arange(510), [4, 7])).astype(float)))  # constant columns
+    options = {} if kind is ContrastivePCA else {"graph": Delaunay().adjacency(as_data(places))}
+    y = np.arange(X.shape[0]) % 2
+    model, dense = (kind(4, standardize=False, **options).fit(rows, y) for rows in (X, X.toarray()))
+    assert (model.solver_, model.rank_, dense.solver_, dense.rank_) == ("lanczos", None, "dense", 508)
+    np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(model.components_, dense.components_, atol=1e-7)
+    np.testing.assert_allclose(model.transform(X), dense.transform(X.toarray()), atol=1e-7)
+    np.testing.assert_allclose(model.explained_ratio_, dense.explained_ratio_, rtol=1e-9)
+    assert model.certificate_.holds
+
+
+def test_directions_that_sparse_rows_do_not_have_are_not_given():
+    X, places = sparse_rows()
+    X = sparse.csr_array(X @ sparse.diags_array((np.arange(510) < 3).astype(float)))
+    W = Delaunay().adjacency(as_data(places))
+    assert not GraphPCA(3, graph=W).fit(X).components_[:, 3:].any()
+    with pytest.raises(ValueError, match="n_components=4 is more than the 3 directions"):
+        GraphPCA(4, graph=W).fit(X)

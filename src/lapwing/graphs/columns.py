@@ -37,11 +37,12 @@ class On(OfOne):
 
     Parameters
     ----------
-    what : columns, function or transformer
+    what : columns, function, transformer, or array of shape (n_samples, n_values)
         What the graph looks at. Columns are given by place, or by name in a data frame: one or a list of them, a slice or a
         mask. A function of X returns columns, as :func:`sklearn.compose.make_column_selector` does. A transformer may be any
         of scikit-learn that needs no y; it is given the data frame, if X is one. A copy of it is fitted with the estimator,
-        whose ``graph_.what`` it is.
+        whose ``graph_.what`` it is. An array has values of its own for each row of X, such as its place in space. It fits one
+        data set, unless both it and X are data frames, whose rows then go by their names.
     graph : Graph
         The graph that is built on these columns. With ``metric="precomputed"`` they hold the distances of the rows.
     beside : bool, default=False
@@ -57,6 +58,15 @@ class On(OfOne):
     >>> model = LPP(10, graph=On(PCA(0.9), KNN(7))).fit(load_digits().data)
     >>> int(model.graph_.what.n_components_)
     21
+
+    Cells are neighbours where their places in a tissue are, and the map is one of their genes:
+
+    >>> import numpy as np
+    >>> from lapwing import MULTISPATI
+    >>> from lapwing.graphs import Delaunay
+    >>> genes, places = np.random.RandomState(0).rand(100, 20), np.random.RandomState(1).rand(100, 2)
+    >>> MULTISPATI(3, graph=On(places, Delaunay())).fit_transform(genes).shape
+    (100, 3)
     """
 
     what: Columns
@@ -68,38 +78,51 @@ class On(OfOne):
     _unnamed = 2
 
     _transforms = property(lambda self: hasattr(self.what, "fit") and hasattr(self.what, "transform"))
+    _is_given = property(lambda self: hasattr(self.what, "shape") and len(self.what.shape) == 2)
+    indexes_rows = property(
+        lambda self: self.graph.indexes_rows or (self._is_given and not hasattr(self.what, "reindex"))
+    )
 
     @property
     def beside_columns(self) -> list[int]:
         """As in :class:`Graph`. The columns must be given by their places, as those of :meth:`fitted` are."""
         inner = super().beside_columns
-        if self._transforms and (self.beside or inner):
-            raise ValueError(
-                f"beside=True is for columns of X, and {self.what!r} is a transformer of all of them; leave it out"
-            )
+        if (self._transforms or self._is_given) and (self.beside or inner):
+            kind = "an array of its own" if self._is_given else f"{self.what!r}, which is a transformer of all of them"
+            raise ValueError(f"beside=True is for columns of X, and the graph looks at {kind}; leave it out")
+        if self._is_given:
+            return []
         return self.what if self.beside else [self.what[place] for place in inner]
 
     def fitted(self, data: Data) -> Graph:
         """The same graph with the fitted transformer, or with the places of its columns."""
-        if not data.has_features:
+        what = self.what
+        if not (self._is_given or data.has_features):
             raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
-        what = _fitted(self.what, data) if self._transforms else column_places(data, "what", self.what).tolist()
+        if not self._is_given:
+            what = _fitted(what, data) if self._transforms else column_places(data, "what", what).tolist()
         return On(what, self._operands()[0].fitted(On(what, self.graph).view(data)), beside=self.beside)
 
     def view(self, data: Data) -> Data:
         """The rows that the graph is built on. All graphs on the same columns share one object."""
         key = id(self.what)
         if key not in data.views:  # with what it is made by, so that Python gives its id to no other object
-            data.views[key] = self.what, self._transformed(data) if self._transforms else self._chosen(data)
+            by_columns = not (self._transforms or self._is_given)
+            data.views[key] = self.what, self._chosen(data) if by_columns else self._made(data)
         return data.views[key][1]
 
-    def _transformed(self, data: Data) -> Data:
-        made = self.what.transform(_as_fitted(self.what, data))
-        X = check_array(made, accept_sparse="csr", dtype=FLOATS, input_name=f"{self.what!r}")
+    def _made(self, data: Data) -> Data:
+        """The rows that a transformer makes, or that are given beside X."""
+        made, frame = self.what if self._is_given else self.what.transform(_as_fitted(self.what, data)), _frame(data)
+        if self._is_given and hasattr(made, "reindex") and frame is not None:
+            made = made.reindex(frame.index)  # NaN for rows that it does not know
+        name = "what of On" if self._is_given else f"{self.what!r}"
+        X = check_array(made, accept_sparse="csr", dtype=FLOATS, input_name=name)
         if X.shape[0] != data.n:
-            raise ValueError(f"{self.what!r} made {X.shape[0]} rows of {data.n}; On needs one per row")
+            has = "has" if self._is_given else "made"
+            raise ValueError(f"{name} {has} {X.shape[0]} rows of {data.n}; On needs one per row of X")
         view = as_data(X, data.y)
-        view.names = data.names
+        view.names, view.given = data.names, made if self._is_given else None
         return view
 
     def _chosen(self, data: Data) -> Data:
