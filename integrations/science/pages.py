@@ -1,4 +1,4 @@
-"""The pages of the documentation that need packages of this environment: their code runs, and the values in its comments come out."""
+"""The pages that need packages of this environment: their code runs, and the values in its comments come out."""
 
 import sys
 from importlib.util import find_spec

@@ -318,12 +318,16 @@ class Data:
         M = M if self.weights is None else M.repeated(self.weights)
         if thin:  # one pass over blocks of rows
             sums = [np.zeros((U.shape[1], self.d)) for U, _ in M.factors]
+            roots = None if M.diag is None or M.diag.min() < 0 else np.sqrt(M.diag)[:, None]
             for rows in self.slices if sums or M.diag is not None else ():
                 block = self._part(rows, ALL, shift)
-                if M.diag is not None:
-                    total += block.T @ (M.diag[rows, None] * block)
                 for (U, _), UtF in zip(M.factors, sums, strict=True):
                     UtF += U[rows].T @ block
+                if roots is not None:  # a matrix times itself costs half as much
+                    block *= roots[rows]
+                    total += block.T @ block
+                elif M.diag is not None:
+                    total += block.T @ (M.diag[rows, None] * block)
             for (_, c), UtF in zip(M.factors, sums, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
             return (total + total.T) / 2

@@ -92,3 +92,17 @@ def test_pairs_count_by_their_weights():
 def test_pairs_count_rows():
     with pytest.raises(ValueError, match="sample_weight does not act"):
         RCA(2, pairs=PAIRS).fit(X, sample_weight=np.ones(len(X)))
+
+
+@pytest.mark.parametrize("sides", [None, SIDES])
+def test_columns_that_say_nothing_new_count_for_nothing(sides):
+    """With constant columns and sums of others it is the problem without them, up to the unit of the ridge."""
+    more = np.hstack([X, np.full((270, 2), 7.0), X[:, :3] @ np.ones((3, 2))])
+    basis = np.linalg.svd(more - more.mean(axis=0), full_matrices=False)[2][:8]
+    model = RCA(None, pairs=PAIRS, sides=sides, ridge=0.5).fit(more)
+    within = RCA(None, pairs=PAIRS, sides=sides, ridge=0.5 * 8 / 12).fit((more - more.mean(axis=0)) @ basis.T)
+    assert (model.rank_, model.components_.shape) == (8, (8, 12))
+    np.testing.assert_allclose(model.eigenvalues_, within.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(model.components_[:, 8:10], 0, atol=1e-12)
+    with pytest.raises(ValueError, match="n_components=9 is more than the 8 directions"):
+        RCA(9, pairs=PAIRS, sides=sides).fit(more)

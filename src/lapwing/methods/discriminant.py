@@ -13,11 +13,11 @@ from .._validation import check_count
 from ..auto import GraphFacts, Rules, Settings
 from ..data import Data, total
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, Pairs, SameClass
-from ..maps import Coordinates
+from ..maps import ROUNDING, Coordinates
 from ..operators import Structured, diagonal
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..reducers import Found, LinearReducer, build_terms
-from ..solvers import solve
+from ..solvers import RankError, numerical_rank, solve, too_few
 from .about import About
 from .locality import LPP
 
@@ -550,6 +550,13 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         P = laplacian_sum(build_terms("pairs", graphs.penalty, data))
         return Problem(self._variance(data), P * (1 / total(data, P.diagonal())))  # (1)
 
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
+        """All columns: one pass over the rows gives T, and P is one of the few rows of the pairs."""
+        if data.is_wide or data.is_large:
+            return super()._map(data, problem, graphs, chosen)
+        mean = data.mean()
+        return Coordinates(data, mean, np.transpose, mean)
+
     def _eigenpairs(self, F: Coordinates, data: Data, problem: Problem, chosen: Settings) -> Found:
         """Unlike elsewhere, directions of which no pair says anything take part, and the ridge is all that they have of P."""
         if data.is_large:
@@ -559,7 +566,13 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         k = self.n_components if self.n_components is None else check_count("n_components", self.n_components)
         T, P = F.form(laplacian_sum(problem.minimise)), F.form(problem.subject_to)
         P = P + np.trace(P) / data.d * float(self.ridge) * np.eye(len(P))
-        return Found(F, (T, P), solve(T, P, k), chosen)
+        vary = numerical_rank(np.linalg.eigvalsh(-T), ROUNDING[data.dtype.name] * (F.mean @ F.mean - np.trace(T)))
+        if (k or 0) > vary:
+            raise RankError(too_few(k, vary))
+        found = solve(T, P, k)
+        rank = min(vary, found.rank or 0)
+        found = found._replace(values=found.values[:rank], vectors=found.vectors[:, :rank], rank=rank)
+        return Found(F._replace(n_pca=vary), (T, P), found, chosen)
 
     def _variance(self, data: Data) -> list[Term]:
         """-T, in as many terms as there are sides."""

@@ -10,6 +10,7 @@ from ._solve import (
     numerical_rank,
     solve,
     solve_operators,
+    too_few,
     trace_ratio,
 )
 from ._ways import LanczosError, inverse, seeded_eigsh, single_blas_thread
@@ -31,6 +32,7 @@ __all__ = [
     "single_blas_thread",
     "solve",
     "solve_operators",
+    "too_few",
     "trace_ratio",
 ]
 public(__name__.partition(".")[0], ["Certificate", "CertificateWarning"], globals())
