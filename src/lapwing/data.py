@@ -38,7 +38,7 @@ PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that powers of them leave the range of floating point; scale X first"
 # The largest entry is between these, so that sums of fourth powers stay in the range of floating point.
-LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-60, "float32": 1e-31}, 1e60
+LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-70, "float32": 1e-31}, 1e70
 # Modules that take arrays of other libraries, and rows in blocks, imported when such X comes.
 KINDS = {"dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.partition(".")[0]: "blocks"}
 
@@ -522,7 +522,7 @@ class Data:
             found[rows] = (self.X[rows] - mean) @ V
         return found if self.device is None else self.device.to_caller(found)
 
-    def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
+    def apply(self, function: Callable[[Data], Any], n_out: int) -> Any:
         """What a function of rows, which gives ``n_out`` columns, gives for all of them. Rows in blocks come to it in parts."""
         return function(self)
 

@@ -71,7 +71,7 @@ class Device:
                 if LEARNT.search(name) and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
                     setattr(found, name, self.to_caller(value))
                 elif LEARNT.search(name) and isinstance(value, list | tuple | BaseEstimator):
-                    setattr(found, name, mapped(value, self.to_caller))
+                    setattr(found, name, change_arrays(value, self.to_caller))
             return found
         if self.library == "torch" or not self.is_cpu:
             torch = sys.modules["torch"]
@@ -178,24 +178,24 @@ def to_numpy(model: Any) -> Any:
     >>> type(lapwing.to_numpy(model).components_).__name__
     'ndarray'
     """
-    return moved(model, host)
+    return change_model(model, host)
 
 
-def moved(model: Any, change: Callable[[Any], Any]) -> Any:
+def change_model(model: Any, change: Callable[[Any], Any]) -> Any:
     """A copy of an estimator, with ``change`` applied to the arrays among what it and its parts have learnt."""
     other = copy(model)
     for name, value in vars(model).items():
         if LEARNT.search(name):
-            setattr(other, name, mapped(value, change))
+            setattr(other, name, change_arrays(value, change))
     return other
 
 
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def change_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
     """The value of an attribute with ``change`` applied: an array, a list of arrays, or an estimator that holds some."""
     if type(value) in (list, tuple):
-        return type(value)(mapped(v, change) for v in value)
+        return type(value)(change_arrays(v, change) for v in value)
     if isinstance(value, BaseEstimator):
-        return moved(value, change)
+        return change_model(value, change)
     is_array = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
     return change(value) if is_array or is_foreign(value) else value
 

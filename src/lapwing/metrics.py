@@ -29,16 +29,11 @@ __all__ = [
     "retrieval_scores",
     "trustworthiness",
 ]
-QUERIES = 1000  # where there are more rows than this, the neighbours of only so many are compared
+MOST_QUERIES = 1000  # where there are more rows than this, the neighbours of only so many are compared
 
 
 def procrustes_error(
-    embedding: ArrayLike,
-    reference: ArrayLike,
-    new: ArrayLike | None = None,
-    new_reference: ArrayLike | None = None,
-    *,
-    affine: bool = False,
+    embedding: Any, reference: Any, new: Any = None, new_reference: Any = None, *, affine: bool = False
 ) -> float:
     """How far an embedding is from known coordinates, after it is rotated, scaled and moved onto them as well as possible.
 
@@ -130,7 +125,7 @@ def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 
 
 @documented
-def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
+def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES) -> float:
     """Whether rows that are near in Z are near in X: 1 at best, about 0.5 by chance.
 
     A row that is among the k nearest in Z but not among the k nearest in X counts by how far its rank in X is beyond k [1]_.
@@ -158,7 +153,7 @@ def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
 
 
 @documented
-def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
+def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES) -> float:
     """Whether rows that are near in X are still near in Z: 1 at best, about 0.5 by chance.
 
     It is :func:`trustworthiness` with X and Z in each other's place.
@@ -180,7 +175,7 @@ def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUER
 
 
 @documented
-def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
+def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES) -> float:
     """The share of the k nearest rows in X that are among the k nearest in Z: what a search in Z, instead of X, finds.
 
     Parameters
@@ -205,7 +200,7 @@ def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
 
 @documented
 def neighborhood_preservation(
-    X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES
+    X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES
 ) -> tuple[float, float, float]:
     """How well Z keeps the neighbours of X: :func:`trustworthiness`, :func:`continuity` and :func:`neighbor_recall` at once.
 
@@ -279,7 +274,7 @@ def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float
 
 @documented
 def mean_average_precision(
-    queries: Any, labels: Any, indexed: Any = None, indexed_labels: Any = None, *, max_queries: int = QUERIES
+    queries: Any, labels: Any, indexed: Any = None, indexed_labels: Any = None, *, max_queries: int = MOST_QUERIES
 ) -> float:
     """How well a search for the nearest rows puts rows of the query's class first: 1 at best.
 
@@ -308,7 +303,7 @@ def recall_at_k(
     indexed_labels: Any = None,
     *,
     n_neighbors: int = 5,
-    max_queries: int = QUERIES,
+    max_queries: int = MOST_QUERIES,
 ) -> float:
     """The share of queries that have a row of their class among their k nearest rows, as metric learning measures it.
 
@@ -337,7 +332,7 @@ def retrieval_scores(
     indexed_labels: Any = None,
     *,
     n_neighbors: int = 5,
-    max_queries: int = QUERIES,
+    max_queries: int = MOST_QUERIES,
 ) -> tuple[float, float]:
     """How well the nearest rows of an index answer queries: :func:`mean_average_precision` and :func:`recall_at_k` at once.
 
@@ -383,17 +378,14 @@ def retrieval_scores(
         raise ValueError("one of indexed and indexed_labels is None; pass both, or neither to ask all other queries")
     if among_themselves:
         indexed, indexed_labels = queries, labels
-    queries, indexed = (
-        check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32]) for rows in (queries, indexed)
-    )
+    floats = [np.float64, np.float32]
+    queries, indexed = (check_array(rows, accept_sparse="csr", dtype=floats) for rows in (queries, indexed))
     labels, indexed_labels = column_or_1d(labels), column_or_1d(indexed_labels)
     check_consistent_length(queries, labels)
     check_consistent_length(indexed, indexed_labels)
     if _are_words(labels) != _are_words(indexed_labels):
-        raise ValueError(
-            f"labels are like {labels.tolist()[0]!r}, and indexed_labels like {indexed_labels.tolist()[0]!r}, so that none are "
-            "equal; use one kind"
-        )
+        kinds = f"labels are like {labels.tolist()[0]!r}, and indexed_labels like {indexed_labels.tolist()[0]!r}"
+        raise ValueError(f"{kinds}, so that none are equal; use one kind")
     asked, n = spread_rows(queries.shape[0], most), indexed.shape[0] - among_themselves
     if n == 0:
         raise ValueError("queries has 1 row, which has no other to ask; pass more rows, or indexed")

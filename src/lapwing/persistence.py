@@ -46,7 +46,7 @@ __all__ = ["load", "save", "to_onnx", "to_torch", "versions"]
 OLDEST_PROTOCOL = 2  # of skops; older nodes are read by other classes
 DEEPEST = 300  # parts of a tree inside one another, about three per object; skops recurses
 TIMES = 100  # A sparse matrix may take this many times its size in the file, or working_memory where that is more.
-LONGEST = 400  # the most characters that a message may quote
+LONGEST_MESSAGE = 400  # the most characters that a message may quote
 TREE = "schema.json"
 LARGEST_TREE = 2**24  # bytes of a tree that is compressed, which take 25 times as much when they are read
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
@@ -174,7 +174,7 @@ def packed(archive: bytes) -> tuple[bytes, Any]:
 def in_a_line(error: Exception) -> str:
     """The message of an error in one line of plain characters. It may quote what the file holds."""
     said = " ".join((str(error) if isinstance(error, TypeError | ValueError) else repr(error)).split())
-    said = said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
+    said = said if len(said) <= LONGEST_MESSAGE else f"{said[:LONGEST_MESSAGE]} ..."
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said)
 
 

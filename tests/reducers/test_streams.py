@@ -25,6 +25,7 @@ from lapwing import (
     LaplacianEigenmaps,
     LaplacianScore,
 )
+from lapwing.data import Data
 from lapwing.graphs import KNN, Complete, OtherClass, SameClass
 
 STREAMED = [
@@ -146,6 +147,20 @@ def test_fit_forgets_and_failures_do_not_count():
         MMC(2).partial_fit(X, y).partial_fit(X, np.where(y > 0, "a", "b"))
     with config_context(working_memory=1), pytest.raises(ValueError, match="working_memory"):
         MMC(2).partial_fit(np.zeros((2, 6000)), [0, 1])
+
+
+def test_a_batch_that_fails_late_leaves_the_model_as_it_was(monkeypatch):
+    X, y, _ = drawn()
+    model = LPP(2, graph="supervised").partial_fit(X[:100], y[:100])
+    before = {name: repr(value) for name, value in vars(model).items()}
+
+    def explained(data, directions):
+        raise UserWarning("a warning that was made an error")
+
+    monkeypatch.setattr(Data, "explained", explained)
+    with pytest.raises(UserWarning, match="made an error"):
+        model.partial_fit(X[100:] * np.arange(1, 1 + X.shape[1]), y[100:])
+    assert {name: repr(value) for name, value in vars(model).items()} == before
 
 
 def test_where_it_is():

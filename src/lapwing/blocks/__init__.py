@@ -208,9 +208,9 @@ class BlockData(Data):
     # ---- results
 
     def project(self, mean: np.ndarray, components: np.ndarray) -> Any:
-        return self.mapped(methodcaller("project", mean, components), len(components))
+        return self.apply(methodcaller("project", mean, components), len(components))
 
-    def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
+    def apply(self, function: Callable[[Data], Any], n_out: int) -> Any:
         return self.X.projected(lambda block: function(as_data(block)), n_out)
 
 

@@ -339,7 +339,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         """
         check_is_fitted(self)
         with verbosity(self.verbose):
-            return validated(self, X, fitting=False, in_blocks=True).mapped(self._placed, len(self.components_))
+            return validated(self, X, fitting=False, in_blocks=True).apply(self._placed, len(self.components_))
 
     def _placed(self, data: Data) -> np.ndarray:
         placed = data.unit.project(self.mean_, self.components_)

@@ -125,7 +125,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 )
             with auto.as_printed(self) if self.preset == "paper" else nullcontext():
                 data = self._data(X, y, in_blocks=self._takes_blocks, **weights)
-                return self._fit(data if data.is_ready else in_blocks(self, data))
+                return self._fit(data if data.is_ready else blocks_or_rows(self, data))
         except BaseException:
             self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
             raise
@@ -228,6 +228,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if by_class and not sums.by_class:
             raise ValueError("the graph was changed: it weighs classes, whose scatters were not kept; use a clone")
         sums = sums.add(data.X, label_array(data.y, data.n) if graphs.reads_labels else None, data.weights)
+        before = dict(vars(self))
         try:
             if graphs.reads_labels and np.count_nonzero(sums.counts[:-1]) < 2:
                 raise RankError("y has one class only so far")
@@ -242,6 +243,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             self.__dict__ |= {**(data.learnt or {}), "n_features_in_": data.n_columns}
             message = f"{type(self).__name__} is not fitted yet, and will be when partial_fit gets more rows: {error}"
             warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
+        except BaseException:
+            self.__dict__ = before  # the model stays that of the rows before
+            raise
         self.moments_, self.n_samples_seen_ = vars(sums), float(sums.counts.sum())
         if names is not None:
             self.feature_names_in_ = names
@@ -262,7 +266,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """
         with auto.as_printed(self) if self.preset == "paper" else nullcontext():
             data = self._data(X, y, in_blocks=self._takes_blocks)
-            return self._pose(data if data.is_ready else in_blocks(self, data))[-1]
+            return self._pose(data if data.is_ready else blocks_or_rows(self, data))[-1]
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph that ``graph=None`` and ``graph=7`` stand for, with this many neighbours. A method writes it."""
@@ -410,7 +414,7 @@ class AllRowsError(ValueError):
     """Raised where a graph needs all rows in memory."""
 
 
-def in_blocks(estimator: Any, data: Any) -> Data:
+def blocks_or_rows(estimator: Any, data: Any) -> Data:
     """Rows in blocks that know what will be asked of them, or all rows where blocks are not enough and rows fit."""
     array = data.X.array
     if data.weights is not None and data.fits:

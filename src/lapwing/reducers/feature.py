@@ -110,7 +110,7 @@ class FeatureSelector(SelectorMixin, Reducer):
         chosen = np.flatnonzero(self.support_)
         with verbosity(self.verbose):
             data = validated(self, X, fitting=False, in_blocks=True)
-            return data.mapped(partial(_columns, chosen), chosen.size)
+            return data.apply(partial(_columns, chosen), chosen.size)
 
     inverse_transform = takes_tensors(SelectorMixin.inverse_transform)
 

@@ -100,7 +100,7 @@ class KernelReducer(ProjectingReducer):
         scale = self.scale_ if seen else auto.units(self, self._graphs(data), None, data)
         rows = data if scale is None else data.divided(scale)
         features = self.features_ if seen else clone(self.features).fit(rows.X, None)
-        made = Data(_mapped(features, rows.X), data.y, data.weights)
+        made = Data(_apply_features(features, rows.X), data.y, data.weights)
         made.given, made.n_columns, made.has_features = data.given, data.d, False
         made.learnt = {"scale_": scale, "features_": features}
         return made
@@ -165,7 +165,7 @@ class KernelReducer(ProjectingReducer):
     transform = takes_tensors(ProjectingReducer.transform)
 
     def _coordinates(self, data: Data) -> Any:
-        return data.mapped(self._placed, self._n_features_out)
+        return data.apply(self._placed, self._n_features_out)
 
     def _placed(self, data: Data) -> np.ndarray:
         X = data.X if self.scale_ is None else data.divided(self.scale_).X
@@ -176,7 +176,7 @@ class KernelReducer(ProjectingReducer):
             if not self._is_linear:
                 Z[rows] = kernel(X[rows], self.X_fit_) @ V.T - self.intercept_
             elif self.landmarks is None:
-                Z[rows] = (_mapped(self.features_, X[rows]) - self.mean_) @ V.T
+                Z[rows] = (_apply_features(self.features_, X[rows]) - self.mean_) @ V.T
             else:
                 features = kernel(X[rows], self.nystroem_.components_) @ self.nystroem_.normalization_.T
                 Z[rows] = (features - self.mean_) @ V.T
@@ -205,6 +205,6 @@ class KernelReducer(ProjectingReducer):
         return tags
 
 
-def _mapped(features: Any, X: Any) -> np.ndarray:
+def _apply_features(features: Any, X: Any) -> np.ndarray:
     """What a fitted transformer makes of rows."""
     return check_array(features.transform(X), dtype=FLOATS, input_name=f"what {features!r} makes of X")

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from ..graphs import Combination, Graph, Intersection, Scaled, Union
 from ..selection import LabelledSplit, takes_unknown_for_a_class
 
-LONGEST = 1000  # an array is written out up to this many entries
+LONGEST_ARRAY = 1000  # an array is written out up to this many entries
 
 START = """\
 model = {model}
@@ -251,7 +251,7 @@ class Expressions:
         if type(value) in (list, tuple):
             items = ", ".join(self(item, name) for item in value)
             return f"[{items}]" if type(value) is list else f"({items},)" if len(value) == 1 else f"({items})"
-        if type(value) is np.ndarray and value.size <= LONGEST and value.dtype.kind in "biuf":
+        if type(value) is np.ndarray and value.size <= LONGEST_ARRAY and value.dtype.kind in "biuf":
             self.need("numpy", "np")
             return f'np.array({self(value.tolist())}, dtype="{value.dtype.name}")'
         if isinstance(value, np.ufunc) and value in vars(np).values():  # NumPy 1 gives it no __qualname__

@@ -29,7 +29,7 @@ from .preparation import INDEX, check_once, listed
 BATCH_VALUES = 2**21  # numbers per batch: 16 MB of float64
 TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
 TEXT_TIMES = 25  # the same factor for compressed text once it is unpacked, from which numbers are made
-LONGEST = 300  # characters of what a library says of a file, which may quote all of it
+LONGEST_MESSAGE = 300  # characters of what a library says of a file, which may quote all of it
 UNPACKED = {".gz": gzip.open, ".bz2": bz2.open}
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
@@ -284,7 +284,7 @@ def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
         if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
             raise
         why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())
-        why = why if len(why) <= LONGEST else f"{why[:LONGEST]} ..."
+        why = why if len(why) <= LONGEST_MESSAGE else f"{why[:LONGEST_MESSAGE]} ..."
         raise ValueError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
 
 
