@@ -149,7 +149,7 @@ def in_a_process(what: str, n_threads: int, runs: int) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
     parser.add_argument("--threads", type=int, nargs="+", help="as the bars say, up to the number of cores")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--fit", action="store_true")

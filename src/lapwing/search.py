@@ -71,7 +71,7 @@ def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tupl
             members, back = members[order], np.argsort(order, kind="stable")
         asked = members if symmetric else queries
         for dtype in (np.float32, np.float64):
-            right = Operand(X, members, frame, dtype, each, is_right=not symmetric)
+            right = Operand(X, members, frame, dtype, each, right=not symmetric)
             left = right if symmetric else Operand(X, asked, frame, dtype, each, right.columns)
             tiles = Tiles(left, right, m, n_threads, None if symmetric else _places(asked, members))
             if dtype is np.float64 or not tiles.are_coarse():
@@ -116,17 +116,10 @@ class Operand:
     """
 
     def __init__(
-        self,
-        X: Array,
-        rows: np.ndarray,
-        frame: tuple,
-        dtype: Any,
-        each: Each,
-        columns: np.ndarray | None = None,
-        is_right: bool = False,
+        self, X: Array, rows: np.ndarray, frame: tuple, dtype: Any, each: Each, columns: Any = None, right: bool = False
     ):
         self.X, self.rows, (self.centre, self.unit), self.dtype = X, rows, frame, np.dtype(dtype)
-        self.n, self.d, self.columns, self.is_right = rows.size, X.shape[1], columns, is_right
+        self.n, self.d, self.columns, self.is_right = rows.size, X.shape[1], columns, right
         self.rest: Any = None
         self.half: np.ndarray = np.zeros(self.n)
         self._transposed: dict[int, Any] = {}
@@ -330,7 +323,8 @@ class Tiles:
         self.width = self.others[0].stop + 7 & ~7
         self.room = Room(self.parts[0].stop, self.width, queries.width, queries.dtype)
         self.found = self._nothing()
-        self.bounds: Operand | None = None  # what screens pairs before their distances are found
+        self.bounds: Operand | None = None  # what may screen pairs before their distances are found
+        self.screens = False
 
     def _nothing(self) -> list[Found]:
         most = _memory() / (4 * WAITING_BYTES * len(self.parts))
@@ -345,11 +339,9 @@ class Tiles:
         first = [(i, i if self.is_symmetric else 0) for i in range(n)]
         rest = _pairs(n) if self.is_symmetric else [(i, j) for j in range(1, len(self.others)) for i in range(n)]
         with Progress("searching", self.queries.n) as progress:
-            each(self._one, first)
-            collect = self._both if self.is_symmetric else self._one
-            if self.bounds is not None and rest and self._screens_well(self.bounds, rest):
-                collect = self._screened
-            each(collect, rest, progress)
+            each(self._collect, first)
+            self.screens = self.bounds is not None and bool(rest) and self._screens_well(self.bounds, rest)
+            each(self._collect, rest, progress)
             each(Found.settle, self.found)
         places = np.concatenate([found.places for found in self.found])
         beyond = np.concatenate([found.distances[:, -1] for found in self.found]).astype(np.float64)
@@ -359,7 +351,7 @@ class Tiles:
         """Whether rounding exceeds a small share of the distance for most rows, judged by a few tiles."""
         few = range(0, len(self.parts), max(1, len(self.parts) // 4))
         for i in few:
-            self._one((i, i if self.is_symmetric else 0))
+            self._collect((i, i if self.is_symmetric else 0))
             self.found[i].settle()
         d = np.concatenate([self.found[i].distances[:, -1] for i in few]).astype(np.float64)
         rounding = np.concatenate([self.queries.rounding(self.parts[i], np.zeros(1)) for i in few])
@@ -378,28 +370,25 @@ class Tiles:
             products[rows[inside], places[inside] - b.start] = -np.inf
         return products
 
-    def _one(self, pair: tuple[int, int]) -> None:
-        """Collect candidates for the rows of the first tile. The first time, some of the products give the thresholds."""
-        products, found = self._products(*pair), self.found[pair[0]]
-        if not found.is_started:
-            found.start(products)
-        eights = self.room.reaching(products, found.least[: found.n, None])
-        found.add(eights, products.reshape(-1, 8)[eights], self.others[pair[1]].start)
+    def _collect(self, pair: tuple[int, int]) -> None:
+        """Collect candidates for the rows of a tile of queries, and for those of the other tile where these are queries, too."""
+        (i, j), a = pair, self.found[pair[0]]
+        b = self.found[j] if self.is_symmetric and i != j else None
+        if b is not None and self.screens:
+            eights, values = self._screened(a, b)
+        else:
+            products = self._products(i, j)
+            if not a.is_started:
+                a.start(products)
+            eights = self.room.reaching(products, a.least[: a.n, None], *(() if b is None else (b.least,)))
+            values = products.reshape(-1, 8)[eights]
+        a.add(eights, values, self.others[j].start)
+        if b is not None:
+            b.add(eights, values, self.parts[i].start, transposed=True)
 
-    def _both(self, pair: tuple[int, int]) -> None:
-        """Collect candidates for the rows of both tiles of a pair."""
-        a, b = (self.found[i] for i in pair)
-        products = self._products(*pair)
-        eights = self.room.reaching(products, a.least[: a.n, None], b.least)
-        self._add(a, b, eights, products.reshape(-1, 8)[eights])
-
-    def _add(self, a: Found, b: Found, eights: np.ndarray, values: np.ndarray) -> None:
-        a.add(eights, values, b.part.start)
-        b.add(eights, values, a.part.start, transposed=True)
-
-    def _screened(self, pair: tuple[int, int]) -> None:
-        """As :meth:`_both`, but the products are those of bounds, and distances are found one by one for the pairs that pass."""
-        bounds, kept, half, (a, b) = self.bounds, self.queries.kept, self.queries.half, (self.found[i] for i in pair)
+    def _screened(self, a: Found, b: Found) -> tuple[np.ndarray, np.ndarray]:
+        """Of two tiles, the products of pairs that pass by those of their bounds, each found alone; minus infinity for others."""
+        bounds, kept, half = self.bounds, self.queries.kept, self.queries.half
         assert bounds is not None
         assert kept is not None
         products = self.room.products(bounds, a.part, bounds, b.part)
@@ -412,7 +401,7 @@ class Tiles:
         for part in row_blocks(at.size, 4 * self.queries.width):
             exact = np.einsum("ij,ij->i", kept[i[part], :-2], kept[j[part], :-2])
             values.ravel()[at[part]] = exact - (half[i[part]] + half[j[part]]).astype(kept.dtype)
-        self._add(a, b, eights, values)
+        return eights, values
 
     def _screened_least(self, found: Found) -> np.ndarray:
         """What the product of bounds must reach: less than that of rows, since its rounding may hide a candidate."""
