@@ -34,9 +34,9 @@ LEAST_SHARE = 1e-3  # of a class that no row seems to belong to
 class Propagated(Graph):
     r"""Links rows of the same class, after the known labels have spread to the rows whose label is unknown.
 
-    It is made for few labels among many rows. First ``map`` learns from the labelled rows alone, and every row gets its place
-    in that map beside its own features, both halves scaled to the same mean length. Then labels spread along the links of
-    nearest neighbours, by features and place together, by Poisson learning [1]_:
+    It is for few labels among many rows. First ``map`` learns from the labelled rows alone, and every row gets its place in that
+    map beside its own features, both halves scaled to the same mean length. Then labels spread along the links of nearest
+    neighbours, by features and place together, by Poisson learning [1]_:
 
     .. math:: (\Delta - W)\, U = B, \qquad B_i = Y_i - \bar Y \text{ for labelled rows, and 0 for all others,}
 

@@ -349,12 +349,6 @@ class LFDA(Supervised, LinearReducer):
         ``SameClass()``, gives linear discriminant analysis. ``"semi"`` raises an error, because it also links samples of
         different classes.
     center : As in :class:`OLPP`
-    ... : As in :class:`LPP`
-
-    Attributes
-    ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of (2), in ascending order.
     ... : As in :class:`LPP`, without ``trace_ratio_``
 
     References
@@ -412,12 +406,6 @@ class LSDA(Supervised, LinearReducer):
         As in :class:`LPP`. ``"auto"`` keeps all directions, unless ``ridge=0``.
     normalize
         As in :class:`LPP`. With ``"trace"``, the two forms of (2) are scaled one by one.
-    ... : As in :class:`LPP`
-
-    Attributes
-    ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of (2), in ascending order.
     ... : As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``
 
     References
@@ -532,9 +520,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
 
     about = About("classes", "−T: variance among all samples", "P: variance within pairs")
     _rules: ClassVar[Rules] = Rules(paper={"ridge": 0.0})
-    _takes_weights: ClassVar[bool] = False  # pairs count rows one by one
-    _takes_blocks: ClassVar[bool] = False
-    _takes_sums: ClassVar[bool] = False
+    _takes_weights = _takes_blocks = _takes_sums = False  # pairs count rows one by one
 
     @property
     def penalty(self) -> Graph:

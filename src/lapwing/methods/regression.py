@@ -95,10 +95,7 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
 
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
-    _takes_tensors: ClassVar[bool] = False
-    _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
-    _takes_blocks: ClassVar[bool] = False
-    _takes_sums: ClassVar[bool] = False
+    _takes_tensors = _takes_weights = _takes_blocks = _takes_sums = False  # the method reads rows one by one
     # The graph has the matrices of every estimator that has none of its own: Reducer._problem.
 
     def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:

@@ -565,10 +565,7 @@ class _Variance(LinearReducer):
 
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0)
-    _takes_tensors: ClassVar[bool] = False
-    _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
-    _takes_blocks: ClassVar[bool] = False
-    _takes_sums: ClassVar[bool] = False
+    _takes_tensors = _takes_weights = _takes_blocks = _takes_sums = False  # the method reads rows one by one
     _bound: ClassVar[float | None] = None  # what no eigenvalue exceeds, where that is known
 
     def default_graph(self, n_neighbors: int) -> Graph:
