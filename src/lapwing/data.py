@@ -315,6 +315,9 @@ class Data:
         thin = M.sparse is None and M.rest is None and not wide
         if thin and about is self._mean and self.n >= self.d and M.diag is not None and not np.ptp(M.diag):
             total, M = M.diag[0] * self.gram(about), replace(M, diag=None)
+        if about is self._mean:  # about it the rows add up to 0, and a factor of equal entries gives their sum
+            factors = tuple(f for f in M.factors if not isinstance(f[0], np.ndarray) or np.ptp(f[0], axis=0).any())
+            M = replace(M, factors=factors)
         M = M if self.weights is None else M.repeated(self.weights)
         if thin:  # one pass over blocks of rows
             sums = [np.zeros((U.shape[1], self.d)) for U, _ in M.factors]
