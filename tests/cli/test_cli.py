@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -1015,13 +1016,18 @@ def test_transform_streams(tmp_path):
     assert peaks[9] < peaks[1] + 35_000, peaks
 
 
-def test_demo(tmp_path, monkeypatch):
-    digits = load_digits()
-    digits.images, digits.target = digits.images[:60, 3:5, 3:5], digits.target[:60] // 5  # few pixels: few dimensions
-    digits.data = digits.images.reshape(60, 4)
-    monkeypatch.setattr("sklearn.datasets.load_digits", lambda: digits)
+def test_demo(tmp_path):
+    """A gain of more than its error over PCA, LDA and all columns, no warning, and a word on every column of the table."""
     result = run("demo", tmp_path / "out", "-j", 1)
-    assert "LPP" in result.stdout
+    assert "warning" not in result.stderr
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("* ")]
+    gains = {
+        name: (float(gain), float(se))
+        for gain, se, name in re.findall(r"([\d.]+) ± ([\d.]+) points before ([^,]+)", line)
+    }
+    assert all(gains[name][0] > gains[name][1] for name in ("all columns", "PCA", "LDA"))
+    titles = re.findall(r"\S+(?: %)?", result.stdout.splitlines()[0])
+    assert all(f"\n  {title.removesuffix(' %')} " in result.stderr for title in titles)
     assert Path(tmp_path / "out" / "report.html").stat().st_size > 100_000
 
 

@@ -288,10 +288,14 @@ def test_content_is_that_of_the_comparison(digits, found):
         shown["points"]["embeddings"]["OLPP"]["2"][1], found.embeddings["OLPP"][2][rows, 1], rtol=1e-3
     )
     assert "2" not in shown["points"]["embeddings"]["PCA"]  # the first two of three
-    names, weights = (shown["components"]["PCA"][key][0] for key in ("names", "weights"))
-    direction = found.models["PCA"].components_[0]
+    names, weights = (shown["madeOf"]["PCA"][key][0] for key in ("names", "values"))
+    direction = found.models["PCA"].components_[0] * X.std(axis=0)
+    direction /= np.linalg.norm(direction)
     assert names[0] == f"pixel {np.argmax(np.abs(direction))}"
     assert weights[0] == pytest.approx(direction[np.argmax(np.abs(direction))], rel=1e-3)
+    assert shown["madeOf"]["PCA"]["low"] is None or found.choice[0] == "PCA"
+    made = shown["madeOf"][found.choice[0]]
+    assert np.all(np.array(made["low"]) <= np.array(made["high"]))
     assert shown["samples"]["of"] == 64
     column = int(shown["samples"]["names"][3].removeprefix("pixel "))
     assert shown["samples"]["values"][7][3] == X[rows[7], column]
@@ -345,8 +349,31 @@ def test_one_of_a_kind_is_said_so(tmp_path):
     X = np.random.default_rng(0).standard_normal((40, 1))
     path = write_report(tmp_path / "page.html", compare(X, methods=["PCA"], cv=2), X)
     html = path.read_text("utf-8")
-    assert "40 samples, 1 feature. 1 setting of 1 method, scored" in html
-    assert "against the one feature as given" in html
+    assert "40 rows, 1 column. 1 setting of 1 method, scored" in html
+    assert "PCA describes each row by 1 number in the place of 1 column." in html
+
+
+def test_columns_are_shown_in_the_units_of_the_file(tmp_path):
+    """And not as numbers that were standardised, nor as categories that were encoded."""
+    rng = np.random.default_rng(0)
+    age, town = rng.integers(18, 80, 60).astype(float), rng.choice(["Ayr", "Bute"], 60)
+    since = np.datetime64("2024-01-01") + np.arange(60)
+    age[7] = np.nan
+    X = np.column_stack([(age - 49) / 18, town == "Ayr", town == "Bute", rng.standard_normal(60)])
+    X[7, 0] = 0
+    found = compare(X, rng.integers(0, 2, 60), methods=["PCA"], dimensions=[2], cv=2)
+    columns = {"age": age, "town": town, "since": since}
+    names = ["age", "town_Ayr", "town_Bute", "noise"]
+    shown = content(found, X, None, **{**NOTHING, "feature_names": names}, max_points=10, columns=columns)
+    assert shown["samples"]["names"] == ["age", "town", "since"]
+    assert shown["samples"]["values"][1] == [age[6], town[6], "2024-01-07"]
+    first, second, third = shown["overview"]["columns"]
+    assert first["cells"][0] == f"{np.nanmin(age):.4g}"
+    assert (first["gaps"], second["said"].split()[0] in ("Ayr", "Bute")) == (1, True)
+    assert third["said"] == "60 different ones, from 2024-01-01 to 2024-02-29"
+    assert "describes each row by 2 numbers in the place of 3 columns" in shown["verdict"][0]
+    with pytest.raises(ValueError, match="columns must have 60 entries each, and 'age' has 2"):
+        write_report(tmp_path / "page.html", found, columns={"age": [1, 2]})
 
 
 def test_sparse_rows_are_shown_by_their_terms():
@@ -757,9 +784,10 @@ def test_how_certain_the_directions_are(wine_page, tmp_path):
     for row in certain.rows():
         assert f"<td>{row['angle']:.1f}</td><td>{row['low']:.1f}</td><td>{row['high']:.1f}</td>" in shown
     model = clone(estimator).fit(found.X[known], found.labels[known])
-    leading = loadings(model, found.X[known], found.labels[known], n_draws=4, feature_names=names).rows(5)
-    assert shown.count('<tr><th scope="row">') >= len(leading) + dimension
-    assert f"<td>{leading[0]['feature']}</td><td>{leading[0]['loading']:+.3f}</td>" in shown
+    leading = loadings(model, found.X[known], found.labels[known], n_draws=4, feature_names=names).rows(5)[0]
+    made = json.loads(page.split('id="content">')[1].split("</script>")[0])["madeOf"][method]
+    drawn = [made[key][0][0] for key in ("names", "values", "low", "high")]
+    assert drawn == [leading["feature"], *(pytest.approx(leading[key], rel=1e-4) for key in ("loading", "low", "high"))]
 
 
 def test_colour_by_feature(browser, wine_page):
@@ -853,11 +881,17 @@ def test_an_honest_number_leads(browser, wine_page):
     path, found, _ = wine_page
     look(browser, path)
     assert found.criterion == "balanced_accuracy"
-    verdict = browser.find_element("css selector", ".verdict").text
-    assert "balanced accuracy" in verdict
-    share = np.mean([record["accuracy"] for record in found.majority])
-    assert f"{100 * share:.1f} % of the rows" in browser.find_element("css selector", "#summary .alert").text
-    assert "always the largest class" in browser.find_element("css selector", "#summary table").text
+    first, second = (line.text for line in browser.find_elements("css selector", ".verdict"))
+    assert first == f"{found.choice[0]} describes each row by {found.choice[1]} numbers in the place of 13 columns."
+    assert "balanced accuracy: the share of rows named rightly, as a mean over the classes" in second
+    assert second.endswith("and guessing reaches 50.0 %.")
+    confusion = found.confusion(found.choice[0])
+    watch = browser.find_element("css selector", ".watch").text
+    assert (
+        f"of the {confusion[0].sum()} rows of rare, {confusion[0, 0]} are named so, and {confusion[1, 0]} others"
+        in watch
+    )
+    assert "always the largest class" in browser.find_element("css selector", "#methods table").text
     assert browser.find_element("id", "measure").get_attribute("value") == "balanced_accuracy"
 
 
@@ -872,14 +906,14 @@ def test_axes_of_dimensions_start_where_the_data_do(browser, wine_page):
 def test_loadings_and_the_data(browser, wine_page):
     path, found, names = wine_page
     look(browser, path)
-    shown, values = browser.execute_script("""
-        const [trace] = document.getElementById("plot-loadings").data;
-        return [trace.hovertext.map((row) => row[0]), trace.z];""")
-    space = found.spaces[found.choice[0]]
-    for name, row in zip(shown, values, strict=True):
-        column = found.X[:, list(names).index(name)]
-        expected = [np.corrcoef(column, z)[0, 1] for z in space.T]
-        np.testing.assert_allclose(row, expected, atol=0.01)
+    shown, values, whiskers = browser.execute_script("""
+        const [trace] = document.getElementById("plot-component").data;
+        return [trace.hovertext, trace.x, trace.error_x.array.map((up, i) => [up, trace.error_x.arrayminus[i]])];""")
+    expected = loadings(found.models[found.choice[0]], found.X, n_draws=0, feature_names=names)
+    assert shown == [expected.features[j] for j in expected.ranked(0)[:12]]
+    np.testing.assert_allclose(values, expected.values[0, expected.ranked(0)[:12]], rtol=1e-4)
+    assert np.min(whiskers) >= 0
+    assert np.max(whiskers) > 0.01
     rows = browser.find_elements("css selector", "#data tbody tr")
     assert [row.find_element("tag name", "th").text for row in rows] == list(names)
     counts = browser.execute_script("return document.getElementById('plot-classes').data[0].y")
@@ -902,7 +936,7 @@ def test_on_a_phone_legends_are_below_and_nothing_is_cut(browser, wine_page):
             "return [...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).length"
         )
         assert browser.execute_script(hidden) == 0
-        cell = browser.find_element("css selector", "#summary tr.chosen td")
+        cell = browser.find_element("css selector", "#methods tr.chosen td")
         assert cell.get_attribute("data-column") == "Dimensions"
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

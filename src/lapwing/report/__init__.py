@@ -31,10 +31,10 @@ def write_report(
 ) -> Path:
     """Write a comparison as one HTML file, which needs nothing but a browser of 2023 or later.
 
-    The page begins with a recommendation, and a map of the samples in the recommended space. Point at a sample to see it,
-    click to see its neighbours before and after. Below stand scores by dimension, the data, spectra, components, loadings,
-    neighbourhoods, the graph, the confusion matrix, and the code that repeats the fit. In a notebook a comparison shows the
-    same page by itself.
+    The page begins with what was found, in plain sentences, and a map of the rows in the recommended space. Point at a row to
+    see it, click to see its neighbours before and after. Below stand the classes and their confusion, what the dimensions are
+    made of, with intervals, scores by dimension, the table of all methods, the columns, and last the numerics: spectra,
+    neighbourhoods, graphs, and the code that repeats the fit. In a notebook a comparison shows the same page by itself.
 
     Parameters
     ----------
@@ -68,6 +68,7 @@ def report_page(
     X: Any = None,
     y: ArrayLike | None = None,
     *,
+    columns: Any = None,
     feature_names: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     images: ArrayLike | None = None,
@@ -87,8 +88,10 @@ def report_page(
         What :func:`lapwing.comparison.compare` has found.
     X, y : array or sparse matrix, and array-like of labels to colour the points by, default=None
         None takes those that the comparison holds.
+    columns : data frame, or mapping of name to array, default=None
+        The columns before they were prepared, such as ages in years and dates, which are shown of each row. None shows X.
     feature_names, ids : array-like of str, default=None
-        The names of the columns, and of the rows; None is numbers.
+        The names of the columns of X, and of the rows; None is numbers.
     images : array of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
         A picture of each sample. Where pictures have as many numbers as X has features, components are pictures too.
     texts : sequence of str, default=None
@@ -96,8 +99,8 @@ def report_page(
     max_points : int, default=2000
         Where there are more samples than this, only so many are shown, spread evenly over the rows.
     stability : int, default=0
-        How many random halves of the rows show how certain the recommended directions and loadings are
-        (:func:`lapwing.stability`, :func:`lapwing.loadings`). 100 are enough, and 0 leaves this part out.
+        How many random halves of the rows show how certain the recommended directions are (:func:`lapwing.stability`). 100 are
+        enough, and 0 leaves this part out; loadings have intervals of 40 then (:func:`lapwing.loadings`).
     loading : str or None, default=None
         Python that defines ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code. None is a
         comment that says what they are.
@@ -119,6 +122,7 @@ def report_page(
         comparison,
         comparison.X if X is None else X,
         y,
+        columns=columns,
         feature_names=feature_names,
         ids=ids,
         images=images,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
+from collections import Counter
+from collections.abc import Iterator
 from math import ceil, isfinite, sqrt
 from typing import Any
 
@@ -12,6 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from .._arrays import spread_rows
@@ -27,25 +30,33 @@ TEXT = 280  # this many characters of a document are shown
 COLUMNS = 12  # this many features of a row, and of a component, are shown
 COMPONENTS = 12  # this many components are shown
 NEAREST = 6  # this many neighbours of a point are shown
-LOADINGS = 20  # this many features are in the table of loadings
-LEADING = 5  # this many features per component are in the table of intervals
-OVERVIEW = 40  # this many features are in the overview of the data
+OVERVIEW = 40  # this many columns are in the overview of the data
+MANY_WORDS = 50  # of more different words the first and the last are named
+DRAWS = 40  # random halves of the rows that make the intervals of loadings
+NEIGHBOURHOOD = ("trustworthiness", "continuity", "recall")
 MEASURES = {
-    "accuracy": "1-NN accuracy",
-    "balanced_accuracy": "1-NN balanced accuracy",
-    "f1": "1-NN F1 (mean of classes)",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "f1": "F1 (mean of classes)",
     "roc_auc": "ROC AUC",
     "r2": "R²",
-    "map": "Mean average precision",
-    "recall@5": "Recall at 5",
-    "clustering": "Clustering accuracy",
-    "nmi": "Clustering NMI",
-    "trustworthiness": "Trustworthiness",
-    "continuity": "Continuity",
-    "recall": "Recall of neighbours",
+    "map": "mean average precision",
+    "recall@5": "recall at 5",
+    "clustering": "clustering accuracy",
+    "nmi": "clustering NMI",
+    "trustworthiness": "trustworthiness",
+    "continuity": "continuity",
+    "recall": "recall of neighbours",
 }
-UNEQUAL = ("balanced_accuracy", "f1")  # measures in the table where classes are unequal
-NEIGHBOURHOOD = ("trustworthiness", "continuity", "recall")
+IN_WORDS = {
+    "accuracy": "the share of rows whose class is named rightly",
+    "balanced_accuracy": "the share of rows named rightly, as a mean over the classes",
+    "roc_auc": "the share of pairs, one row of each class, that stand in the right order",
+    "r2": "the share of the variance that is explained",
+    "map": "how far rows of one class come first in a search",
+    "recall": "the share of the nearest rows that stay the nearest",
+}
+IN_TABLE = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "r2", "map", "recall@5")
 
 
 def content(
@@ -58,6 +69,7 @@ def content(
     images: Any,
     texts: Any,
     max_points: int,
+    columns: Any = None,
     draws: int = 0,
     loading: str | None = None,
 ) -> dict[str, Any]:
@@ -77,28 +89,26 @@ def content(
         )
     rows = spread_rows(n, max_points)
     labels, classes = _colours(comparison, y)
-    models, spaces, unequal = comparison.models, comparison.spaces, comparison.is_unequal
+    models, spaces = comparison.models, comparison.spaces
     own_classes = None if comparison.classes is None else [str(name) for name in comparison.classes]
+    made_of = {name: _made_of(comparison, name, X, names, images, draws) for name in models}
+    given = _given(columns, X, names, n)
+    lines = (comparison.baseline, comparison.line_to_beat, comparison.majority)
     return _plain(
         {
-            "facts": _facts(comparison),
+            "facts": _facts(comparison, given),
             "leaks": [leak.message for leak in comparison.leaks],
+            "verdict": list(_verdict(comparison, len(given) or d)),
             "summary": comparison.summary(),
-            "choice": _choice(comparison),
+            "choice": dict(zip(("method", "dimension"), comparison.choice, strict=True)) | _chosen(comparison),
             "measures": [
-                {
-                    "key": key,
-                    "name": _name_of(comparison, key),
-                    "shown": key != comparison.criterion and (key != "nmi" if unequal else key not in UNEQUAL),
-                }
+                {"key": key, "name": MEASURES.get(key, key), "shown": key in IN_TABLE and _is_shown(comparison, key)}
                 for key in comparison.measures
             ],
             "scores": {name: _scores(comparison, name) for name in comparison.methods},
             "certificate": _certificate(comparison),
-            "baseline": _mean(comparison, comparison.baseline),
-            "lineToBeat": _mean(comparison, comparison.line_to_beat) if comparison.line_to_beat else None,
+            "lines": [_mean(comparison, records) for records in lines if records],
             "reason": comparison.reason,
-            "majority": _mean(comparison, comparison.majority) if comparison.majority else None,
             "points": {
                 "rows": rows,
                 "ids": [identities[i] for i in rows],
@@ -109,12 +119,12 @@ def content(
                 "nearAfter": {name: _nearest(space[rows]) for name, space in spaces.items()},
                 "predicted": _predicted(comparison, rows),
             },
-            "overview": _overview(comparison, X, names, own_classes),
-            "loadings": {name: _loadings(X, space, names, images) for name, space in spaces.items()},
-            "stability": _stability(comparison, X, names, draws) if draws else None,
+            "overview": _overview(comparison, X, given, own_classes),
+            "madeOf": made_of,
+            "stability": _stability(comparison, X, draws) if draws else None,
             "classes": classes,
             "classNames": own_classes,
-            "samples": _samples(comparison, X, rows, names, images, texts),
+            "samples": _samples(comparison, X, rows, names, given, images, texts, made_of[comparison.choice[0]]),
             "spectra": {
                 name: {
                     "values": comparison.spectra[name],
@@ -123,7 +133,6 @@ def content(
                 }
                 for name, model in models.items()
             },
-            "components": {name: _components(model, names, images) for name, model in models.items()},
             "graphs": [_graph(facts) for facts in comparison.graphs],
             "confusion": own_classes and {name: comparison.confusion(name) for name in comparison.methods},
             "code": {name: program(comparison, name, loading) for name in comparison.methods},
@@ -153,6 +162,16 @@ def _names(parameter: str, given: Any, n: int, default: list[str]) -> list[str]:
     return found
 
 
+def _given(columns: Any, X: Any, names: list[str], n: int) -> dict[str, np.ndarray]:
+    """The columns in the units of the file, with dates as text; those of X where none were given. None of sparse X."""
+    if columns is None:
+        return {} if sparse.issparse(X) else dict(zip(names, X.T, strict=False))
+    found = {str(name): np.asarray(columns[name]) for name in getattr(columns, "columns", columns)}
+    if bad := [f"{name!r} has {len(values)}" for name, values in found.items() if len(values) != n]:
+        raise ValueError(f"columns must have {n} entries each, and {', '.join(bad)}")
+    return {name: values.astype(str) if values.dtype.kind == "M" else values for name, values in found.items()}
+
+
 def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
     """The class of each row, -1 where unknown, and the names of the classes."""
     own = y is None or comparison.targets is not None  # numbers to predict are no classes
@@ -160,55 +179,93 @@ def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | No
     return given[0], None if given[1] is None else [str(name) for name in given[1]]
 
 
-def _name_of(comparison: Any, measure: str) -> str:
-    name = MEASURES.get(measure, measure)
-    return (
-        name
-        if set(comparison.judges) == {"nearest neighbour"}
-        else name.removeprefix("1-NN ").capitalize()
-        if name.startswith("1-NN")
-        else name
-    )
-
-
-def _facts(comparison: Any) -> dict[str, Any]:
+def _facts(comparison: Any, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "n_samples": comparison.n_samples,
         "n_features": comparison.n_features,
+        "n_columns": len(given) or comparison.n_features,
         "n_classes": None if comparison.classes is None else len(comparison.classes),
         "n_unknown": 0 if comparison.labels is None else int((comparison.labels < 0).sum()),
         "n_folds": len(comparison.folds),
         "n_neighbors": comparison.n_neighbors,
         "n_settings": sum(len(comparison.dimensions(name)) for name in comparison.methods),
-        "criterion": _name_of(comparison, comparison.criterion),
+        "criterion": MEASURES.get(comparison.criterion, comparison.criterion),
         "judges": sorted(set(comparison.judges)),
         "key": comparison.criterion,
-        "unequal": comparison.is_unequal,
         "kept": comparison.key_name,
         "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
         "units": comparison.units,
         "prepared": comparison.prepare is not None,
-        "chance": comparison.n_neighbors / max(1, min(len(fold) for fold in comparison.folds) - 1),
+        "chance": _chance(comparison),
     }
 
 
-def _choice(comparison: Any) -> dict[str, Any]:
-    """The recommended setting: its scores, and the difference from the data as given, which is taken fold by fold."""
+def _chance(comparison: Any) -> float:
+    """The recall of neighbours by chance."""
+    return comparison.n_neighbors / max(1, min(len(fold) for fold in comparison.folds) - 1)
+
+
+def _is_shown(comparison: Any, key: str) -> bool:
+    """Whether a measure has a column of its own in the table."""
+    return key != comparison.criterion and (key not in ("balanced_accuracy", "f1") or comparison.is_unequal)
+
+
+def _chosen(comparison: Any) -> dict[str, Any]:
+    """The scores of the recommended setting, and their difference from all columns, which is taken fold by fold."""
     method, dimension = comparison.choice
-    place = comparison.dimensions(method).index(dimension)
-    column = comparison.scores(method)[:, place]
+    column = comparison.scores(method)[:, comparison.dimensions(method).index(dimension)]
     gain = column - [record[comparison.criterion] for record in comparison.baseline]
-    return {
-        "method": method,
-        "dimension": dimension,
-        "accuracy": comparison.scores(method, "accuracy")[:, place].mean()
-        if "accuracy" in comparison.measures
-        else 0.0,
-        "mean": column.mean(),
-        "se": standard_error(column),
-        "gain": gain.mean(),
-        "gain_se": standard_error(gain),
+    means = {"mean": column, "gain": gain}
+    return {key: values.mean() for key, values in means.items()} | {"se": standard_error(column)}
+
+
+def _verdict(comparison: Any, n_columns: int) -> Iterator[str]:
+    """What was found, how good it is beside all columns and beside guessing, and what to watch, in plain sentences."""
+    (method, d), key, chosen = comparison.choice, comparison.criterion, _chosen(comparison)
+    name, means = MEASURES.get(key, key), IN_WORDS.get(key)
+    numbers, of = f"{d} number{'s' * (d > 1)}", f"{n_columns:,} column{'s' * (n_columns > 1)}"
+    yield f"{method} describes each row by {numbers} in the place of {of}."
+    reached = f"On rows that it had not seen, {'this' if d == 1 else 'these'} reach{'es' * (d == 1)} "
+    reached += f"{_percent(chosen['mean'])} ± {100 * chosen['se']:.1f} % ({name}{': ' * bool(means)}{means or ''})"
+    beside = {"all columns": comparison.baseline, "guessing": comparison.majority}
+    own = {
+        what: _mean(comparison, records)["mean"] for what, records in beside.items() if records and key in records[0]
     }
+    said = [
+        f"{what} reach{'es' * (what == 'guessing')} {_percent(mean[key])} %"
+        for what, mean in own.items()
+        if key in mean
+    ]
+    if key in NEIGHBOURHOOD:
+        said = [f"chance {_percent(_chance(comparison) if key == 'recall' else 0.5)} %"]
+    yield f"{reached}; {', and '.join(said)}." if said else f"{reached}."
+    watch = list(_watched(comparison))
+    yield f"To watch: {'; '.join(watch)}." if watch else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _watched(comparison: Any) -> Iterator[str]:
+    if comparison.leaks:
+        yield "the warning above, before anything else"
+    if comparison.labels is not None:
+        confusion = comparison.confusion(comparison.choice[0])
+        sizes, names = confusion.sum(axis=1), comparison.classes
+        if comparison.is_unequal:
+            i = int(sizes.argmin())
+            others = confusion[:, i].sum() - confusion[i, i]
+            yield (
+                f"{names[sizes.argmax()]!s} is {_percent(sizes.max() / sizes.sum())} % of the rows; of the {sizes[i]:,} rows of "
+                f"{names[i]!s}, {confusion[i, i]:,} are named so, and {others:,} others"
+            )
+        elif (wrong := confusion - np.diag(np.diag(confusion))).any():
+            i, j = np.unravel_index(wrong.argmax(), wrong.shape)
+            yield f"the most frequent mistake takes {names[i]!s} for {names[j]!s} ({wrong[i, j]:,} of {sizes[i]:,} rows)"
+    level = [row["method"] for row in comparison.summary() if row["behind"] <= 2 * row["behind_se"]]
+    if len(level) > 1:
+        yield f"{len(level)} of {len(comparison.methods)} methods are as good within the error"
 
 
 def _certificate(comparison: Any) -> str | None:
@@ -235,6 +292,7 @@ def _mean(comparison: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
     columns = {key: np.array([record[key] for record in records]) for key in comparison.measures if key in records[0]}
     return {
         "name": records[0]["method"],
+        "dimension": records[0]["dimension"] or "",
         "mean": {key: column.mean() for key, column in columns.items()},
         "se": {key: standard_error(column) for key, column in columns.items()},
     }
@@ -271,7 +329,7 @@ def _nearest(Z: Any) -> dict[str, Any]:
 
 
 def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, np.ndarray] | None:
-    """For each method, the class that its nearest neighbour gave each point while it was held out; -1 where it never was."""
+    """For each method, the class that the judge gave each point while it was held out; -1 where it never was."""
     if comparison.labels is None:
         return None
     found = {}
@@ -284,99 +342,122 @@ def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, np.ndarray] | Non
     return found
 
 
-def _overview(comparison: Any, X: Any, names: list[str], classes: list[str] | None) -> dict[str, Any]:
-    """The sizes of the classes, and what the columns hold."""
-    found: dict[str, Any] = {"classes": None, "columns": [], "n_constant": 0, "ratio": None, "filled": None}
+def _overview(comparison: Any, X: Any, given: dict[str, np.ndarray], classes: list[str] | None) -> dict[str, Any]:
+    """The sizes of the classes, and what the columns hold, in the units of the file."""
+    found: dict[str, Any] = {"classes": None, "filled": None}
     if classes is not None:
         counts = np.bincount(comparison.labels[comparison.labels >= 0], minlength=len(classes))
         found["classes"] = list(zip(classes, counts, strict=True))
     if sparse.issparse(X):
-        return found | {"filled": X.nnz / (X.shape[0] * X.shape[1])}
-    deviation = X.std(axis=0, dtype=np.float64)
-    varying, A = deviation[deviation > 0], X[:, :OVERVIEW]
-    facts = A.mean(axis=0, dtype=np.float64), deviation, A.min(axis=0), np.median(A, axis=0), A.max(axis=0)
-    found["columns"] = list(zip(names, *facts, strict=False))
-    found["n_constant"] = (deviation == 0).sum()
-    found["ratio"] = varying.max() / varying.min() if varying.size else None
+        found["filled"] = X.nnz / (X.shape[0] * X.shape[1])
+    found["columns"] = [_column(name, values) for name, values in list(given.items())[:OVERVIEW]]
     return found
 
 
-def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[str, Any] | None:
-    """The correlations of features with the dimensions of a space, for the features with the largest ones."""
-    if sparse.issparse(X) or images is not None or X.shape[1] < 2:
+def _column(name: str, values: np.ndarray) -> dict[str, Any]:
+    """What a column holds: the quartiles and the mean of numbers, the most frequent values of others; and its gaps."""
+    if values.dtype.kind in "biuf":
+        present = values[np.isfinite(values)]
+        cells = [present.min(), *np.quantile(present, (0.25, 0.5, 0.75)), present.max()] if present.size else []
+        shown = [_number(value) for value in [*cells, present.mean()]] if cells else []
+        return {"name": name, "gaps": len(values) - len(present), "cells": shown}
+    words = Counter(str(value) for value in values.tolist() if value not in (None, "", "NaT") and value == value)
+    said = ", ".join(f"{word} {_percent(count / words.total())} %" for word, count in words.most_common(3))
+    if len(words) > MANY_WORDS:
+        said = f"{len(words):,} different ones, from {min(words):.40} to {max(words):.40}"
+    return {"name": name, "gaps": len(values) - words.total(), "said": said}
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _made_of(comparison: Any, method: str, X: Any, names: list[str], images: Any, draws: int) -> dict[str, Any] | None:
+    """What the dimensions of a method are made of: pictures of its directions, loadings, or correlations of a curved map.
+
+    Those of the recommended method have intervals.
+    """
+    model = comparison.models[method]
+    try:
+        V = directions(model)
+    except ValueError:
+        V = None
+    if images is not None and V is not None and images[0].size == V.shape[1]:
+        shown = V[:COMPONENTS].astype(float).reshape(-1, *images.shape[1:])
+        return {"kind": "image", "sprite": _pictures(shown), "count": len(shown)}
+    if sparse.issparse(X) or X.shape[1] < 2:
         return None
-    Z = np.asarray(space[:, :COMPONENTS], dtype=np.float64)
-    Z = (Z - Z.mean(axis=0)) / np.where((scale := Z.std(axis=0)) > 0, scale, 1)
-    mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-    correlations = (X.T @ Z / len(Z) - np.outer(mean, Z.mean(axis=0))) / np.where(deviation > 0, deviation, 1)[:, None]
-    largest = np.argsort(-np.abs(correlations).max(axis=1), kind="stable")[:LOADINGS]
-    return {"names": [names[j] for j in largest], "values": correlations[largest]}
+    if V is None or V.shape[1] != len(names):
+        Z = comparison.spaces[method]
+        scaled = [normalize(part - part.mean(axis=0), axis=0) for part in (Z[:, :COMPONENTS], X)]
+        values, low, high, kind = scaled[0].T @ scaled[1], None, None, "correlation"
+    else:
+        is_choice, kind = method == comparison.choice[0], "loading"
+        model, X, y = _refitted(comparison, X) if is_choice else (model, X, None)
+        found = loadings(model, X, y, n_draws=(draws or DRAWS) * is_choice, feature_names=names)
+        values, low, high = found.values[:COMPONENTS], found.low, found.high
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :COLUMNS]
+
+    def ranked(own: Any) -> Any:
+        return None if own is None else np.take_along_axis(own[:COMPONENTS], order, axis=1)
+
+    leading = {"names": [[names[j] for j in row] for row in order], "values": ranked(values)}
+    return {"kind": kind, **leading, "low": ranked(low), "high": ranked(high)}
 
 
-def _stability(comparison: Any, X: Any, names: list[str], draws: int) -> dict[str, Any]:
-    """How certain the recommended directions are, and their leading features where the map is linear."""
+def _refitted(comparison: Any, X: Any) -> tuple[Any, Any, Any]:
+    """The recommended model with the rows and labels that it is fitted to. Methods of others would take -1 for a class."""
     method, dimension = comparison.choice
-    estimator = comparison.estimator(method, dimension)
-    labels = comparison.labels if comparison.targets is None else comparison.targets
-    if comparison.labels is not None and not hasattr(
-        reducer_of(estimator), "problem"
-    ):  # other methods would take -1 for a class
-        X, labels = X[labels >= 0], labels[labels >= 0]
-    found, leading = stability(estimator, X, labels, n_draws=draws), None
-    if _linear(comparison.models[method]) is not None:
-        model = clone(estimator).fit(X, labels)
-        leading = loadings(model, X, labels, n_draws=draws, feature_names=names).rows(LEADING)[: LEADING * COMPONENTS]
-    return {
-        "method": method,
-        "dimension": dimension,
-        "draws": draws,
-        "rows": found.rows()[:COMPONENTS],
-        "measure": found.measure,
-        "score": found.score,
-        "pca": found.pca_score,
-        "p": found.p_value,
-        "loadings": leading,
-    }
+    estimator = clone(comparison.estimator(method, dimension))
+    y = comparison.labels if comparison.targets is None else comparison.targets
+    if comparison.labels is not None and not hasattr(reducer_of(estimator), "problem"):
+        X, y = X[y >= 0], y[y >= 0]
+    return estimator.fit(X, y), X, y
 
 
-def _samples(comparison: Any, X: Any, rows: np.ndarray, names: list[str], images: Any, texts: Any) -> dict[str, Any]:
-    """What is shown of a sample: its image, its text, or those of its features that weigh most in the recommended method."""
+def _stability(comparison: Any, X: Any, draws: int) -> dict[str, Any]:
+    """How certain the recommended directions are."""
+    model, X, y = _refitted(comparison, X)
+    found = stability(model, X, y, n_draws=draws)
+    scores = {"score": found.score, "pca": found.pca_score, "p": found.p_value}
+    rows = found.rows()[:COMPONENTS]
+    return {"method": comparison.choice[0], "draws": draws, "rows": rows, "measure": found.measure, **scores}
+
+
+def _samples(
+    comparison: Any,
+    X: Any,
+    rows: np.ndarray,
+    names: list[str],
+    given: dict[str, Any],
+    images: Any,
+    texts: Any,
+    made_of: Any,
+) -> dict[str, Any]:
+    """What is shown of a sample: its image, its text, or those of its columns that weigh most in the recommended method."""
     if images is not None:
         return {"kind": "image", "sprite": _thumbnails(images[rows])}
     if texts is not None:
         words = _names("texts", texts, comparison.n_samples, [])
-        return {"kind": "text", "texts": [words[i] if len(words[i]) <= TEXT else words[i][:TEXT] + " …" for i in rows]}
-    if sparse.issparse(X):
+        return {"kind": "text", "texts": [_cut(words[i]) for i in rows]}
+    if not given:
         terms = [(row, np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]) for row in (X[[i]] for i in rows)]
         return {"kind": "text", "texts": [", ".join(names[j] for j in row.indices[first]) for row, first in terms]}
-    columns = np.arange(X.shape[1])
-    if len(columns) > COLUMNS:
-        V = _linear(comparison.models[comparison.choice[0]])
-        weight = X.std(axis=0) * (1 if V is None else np.abs(V).sum(axis=0))
-        columns = np.sort(np.argsort(-weight, kind="stable")[:COLUMNS])
-    shown = [names[j] for j in columns]
-    return {"kind": "row", "names": shown, "of": len(names), "values": _plain(X[np.ix_(rows, columns)], 4)}
+    leading = [name for part in zip(*(made_of or {}).get("names", []), strict=True) for name in part]
+    ranks = {
+        name: next(
+            (i for i, feature in enumerate(leading) if feature == name or feature.startswith(f"{name}_")), len(leading)
+        )
+        for name in given
+    }
+    shown = sorted(sorted(given, key=ranks.__getitem__)[:COLUMNS], key=list(given).index)
+    cells = [given[name][rows].tolist() for name in shown]
+    values = [[_cut(value) for value in row] for row in zip(*cells, strict=True)]
+    return {"kind": "row", "names": shown, "of": len(given), "values": _plain(values, 4)}
 
 
-def _linear(model: Any) -> np.ndarray | None:
-    """The directions of a model; None where it is not a linear map."""
-    try:
-        return directions(model)
-    except ValueError:
-        return None
-
-
-def _components(model: Any, names: list[str], images: np.ndarray | None) -> dict[str, Any] | None:
-    """The first directions: as images where samples are images, else by their largest entries."""
-    V = _linear(model)
-    if V is None or V.shape[1] != len(names):
-        return None
-    V = V[:COMPONENTS].astype(float)
-    if images is not None and images[0].size == V.shape[1]:
-        return {"kind": "image", "sprite": _pictures(V.reshape(len(V), *images.shape[1:])), "count": len(V)}
-    largest = np.argsort(-np.abs(V), axis=1, kind="stable")[:, :COLUMNS]
-    shown = [[names[j] for j in row] for row in largest]
-    return {"kind": "bars", "names": shown, "weights": np.take_along_axis(V, largest, axis=1)}
+def _cut(text: Any) -> Any:
+    return f"{text[:TEXT]} …" if isinstance(text, str) and len(text) > TEXT else text
 
 
 def _thumbnails(images: np.ndarray) -> dict[str, Any]:

@@ -81,13 +81,14 @@
     const { labels, predicted } = content.points;
     if (state.colour === "class" && labels) return byCode(labels, content.classes);
     if (state.colour === "prediction") return byCode(predicted[state.method], content.classNames);
-    return [{ name: "samples", code: 0, members: ALL }];
+    return [{ name: "rows", code: 0, members: ALL }];
   }
 
   function fillColours() {
     const options = [["class", content.points.labels ? "class" : "none"]];
     if (content.points.predicted) options.push(["prediction", "prediction on held-out rows"]);
-    if (content.samples.kind === "row") content.samples.names.forEach((name, j) => options.push([`feature ${j}`, name]));
+    const isNumber = (j) => content.samples.values.every((row) => row[j] === null || typeof row[j] === "number");
+    if (content.samples.kind === "row") content.samples.names.forEach((name, j) => { if (isNumber(j)) options.push([`feature ${j}`, name]); });
     $("colour").replaceChildren(...options.map(([value, text]) => { const option = element("option", text); option.value = value; return option; }));
   }
 
@@ -137,7 +138,7 @@
     return groups().map(({ name, code, members }) => ({
       type: "histogram", x: members.map((i) => values[i]), customdata: members, name: plain(short(name, 28)), showlegend: false, visible: !state.hidden.has(code),
       xbins: { start, size, end: Math.max(...finite) + size }, opacity: 0.65, marker: { color: code < 0 ? variable("--soft") : colour(code) },
-      hovertemplate: "%{y} samples<extra>%{fullData.name}</extra>",
+      hovertemplate: "%{y} rows<extra>%{fullData.name}</extra>",
     }));
   }
 
@@ -175,7 +176,7 @@
 
   const BUTTONS = { flat: ["toImage", "zoom2d", "pan2d", "select2d", "lasso2d", "resetScale2d"], deep: ["toImage"] };
   const flatLayout = (x, y) => ({ xaxis: x, yaxis: y, hovermode: "closest", hoverdistance: 12, barmode: groups().length > 3 ? "stack" : "overlay", bargap: 0, margin: { l: 45, r: 10, t: 34, b: 42 } });
-  const heightOfOne = () => axis(featureShown() === null ? "samples" : $("colour").selectedOptions[0].textContent);
+  const heightOfOne = () => axis(featureShown() === null ? "rows" : $("colour").selectedOptions[0].textContent);
 
   function drawMap() {
     const own = state.method === content.choice.method, d = content.choice.dimension;
@@ -348,7 +349,7 @@
     names.forEach((name, j) => {
       const line = body.insertRow(), head = element("th", name);
       head.scope = "row";
-      line.append(head, element("td", String(values[i][j])));
+      line.append(head, element("td", values[i][j] === null ? "" : String(values[i][j])));
     });
     return table;
   }
@@ -369,7 +370,7 @@
     if (samples.kind === "text") parts.push(element("p", samples.texts[i], "text"));
     if (samples.kind === "row") {
       parts.push(rowTable(samples, i));
-      if (samples.names.length < samples.of) parts.push(element("p", `${samples.names.length} of ${samples.of} features: those that weigh most in the recommended projection`, "hint"));
+      if (samples.names.length < samples.of) parts.push(element("p", `${samples.names.length} of ${samples.of} columns: those that weigh most in the recommended projection`, "hint"));
     }
     box.replaceChildren(...parts);
     box.dataset.point = i;
@@ -378,9 +379,8 @@
   // ---- scores, spectrum, components, graph, confusion, code ----
 
   function drawScores() {
-    const measure = $("measure").value, { baseline, scores } = content;
+    const measure = $("measure").value, { scores } = content;
     const most = Math.max(...methods.map((m) => scores[m].dimensions.at(-1))), least = Math.min(...methods.map((m) => scores[m].dimensions[0]));
-    const always = content.majority && measure in content.majority.mean ? 100 * content.majority.mean[measure] : null;
     const traces = methods.map((name, i) => {
       const { dimensions, mean, se } = scores[name], bold = name === content.choice.method;
       return {
@@ -390,14 +390,13 @@
         hovertemplate: "%{y:.1f} ± %{error_y.array:.1f} %, %{x} dimensions",
       };
     });
-    const flat = 100 * baseline.mean[measure];
-    if (content.measures.findIndex((m) => m.key === measure) < content.measures.length - 3) traces.push({
-      type: "scatter", mode: "lines", name: plain(baseline.name), x: [least, most], y: [flat, flat], hovertemplate: "%{y:.1f} %",
-      line: { color: variable("--soft"), width: 1.4, dash: "dash" },
-    });
-    if (always !== null) traces.push({
-      type: "scatter", mode: "lines", name: plain(content.majority.name), x: [least, most], y: [always, always], hovertemplate: "%{y:.1f} %",
-      line: { color: variable("--soft"), width: 1.4, dash: "dot" },
+    const isOfNeighbours = content.measures.findIndex((m) => m.key === measure) >= content.measures.length - 3;
+    content.lines.filter((line) => measure in line.mean && !isOfNeighbours).forEach((line, i) => {
+      const level = 100 * line.mean[measure];
+      traces.push({
+        type: "scatter", mode: "lines", name: plain(line.name), x: [least, most], y: [level, level], hovertemplate: "%{y:.1f} %",
+        line: { color: variable("--soft"), width: 1.4, dash: ["dash", "dot", "longdash"][i] },
+      });
     });
     const ticks = [...new Set(methods.flatMap((m) => scores[m].dimensions))].sort((a, b) => a - b);
     const apart = ticks.filter((d, i) => i === 0 || i === ticks.length - 1 || Math.log(d / ticks[i - 1]) > 0.15);
@@ -430,14 +429,18 @@
   }
 
   function drawComponents() {
-    const found = content.components[state.method], bars = found !== null && found.kind === "bars";
+    const found = content.madeOf[state.method], bars = found !== null && found.kind !== "image";
     $("component-controls").hidden = $("plot-component").hidden = !bars;
     $("component-images").replaceChildren();
     if (found === null) {
-      $("component-note").textContent = `${state.method} has no matrix of directions to show.`;
+      $("component-note").textContent = `${state.method} has no directions to show here.`;
     } else if (bars) {
       $("component").replaceChildren(...found.names.map((_, k) => { const option = element("option", String(k + 1)); option.value = k; return option; }));
-      $("component-note").textContent = "The features with the largest entries, by absolute value.";
+      $("component-controls").hidden = found.names.length < 2;
+      $("component-note").textContent = (found.kind === "loading"
+        ? "The columns that weigh most. A bar is the weight of a column, times its standard deviation: how much the dimension rises when the column does, if all others stay."
+        : "The columns that go along with the dimension most, by their correlation with it.")
+        + (found.low ? " Whiskers hold 95 % of what fits to random halves of the rows give: where they do not cross 0, the sign is certain." : "");
       drawBars();
     } else {
       $("component-note").textContent = "Orange entries are positive, blue negative, white 0; each over its own range.";
@@ -450,12 +453,14 @@
   }
 
   function drawBars() {
-    const { names, weights } = content.components[state.method], k = Number($("component").value);
+    const { names, values, low, high, kind } = content.madeOf[state.method], k = Number($("component").value), own = values[k];
+    const whiskers = low ? { error_x: { type: "data", symmetric: false, array: own.map((v, i) => Math.max(0, high[k][i] - v)), arrayminus: own.map((v, i) => Math.max(0, v - low[k][i])), color: variable("--ink"), thickness: 1.2, width: 3 } } : {};
+    $("plot-component").style.height = `${90 + 26 * own.length}px`;
     draw("plot-component", [{
-      type: "bar", orientation: "h", x: weights[k], y: names[k].map((_, i) => i), marker: { color: weights[k].map((w) => colour(w > 0 ? 1 : 0)) },
-      hovertext: names[k].map(plain), hovertemplate: "%{hovertext}: %{x:.4g}<extra></extra>",
+      type: "bar", orientation: "h", x: own, y: names[k].map((_, i) => i), marker: { color: own.map((w) => colour(w > 0 ? 1 : 0)) },
+      hovertext: names[k].map(plain), hovertemplate: "%{hovertext}: %{x:.3f}<extra></extra>", ...whiskers,
     }], {
-      xaxis: axis("entry"), yaxis: axis("", { autorange: "reversed", showgrid: false, tickvals: names[k].map((_, i) => i), ticktext: names[k].map((n) => plain(short(n, 26))) }),
+      xaxis: axis(kind), yaxis: axis("", { autorange: "reversed", showgrid: false, tickvals: names[k].map((_, i) => i), ticktext: names[k].map((n) => plain(short(n, isNarrow() ? 16 : 40))) }),
       bargap: 0.35, showlegend: false,
     });
   }
@@ -464,9 +469,9 @@
     if (!content.graphs.length) return;
     draw("plot-degrees", content.graphs.map((graph, i) => ({
       type: "bar", name: plain(short(graph.graph, 40)), x: graph.degrees, y: graph.counts, marker: { color: colour(i) },
-      hovertemplate: "%{y} samples with %{x} neighbours<extra></extra>",
+      hovertemplate: "%{y} rows with %{x} neighbours<extra></extra>",
     })), {
-      xaxis: axis("neighbours of a sample", { showgrid: false }), yaxis: axis("samples"), bargap: 0.15, showlegend: content.graphs.length > 1,
+      xaxis: axis("neighbours of a row", { showgrid: false }), yaxis: axis("rows"), bargap: 0.15, showlegend: content.graphs.length > 1,
       legend: { orientation: "h", y: 1.12, font: { size: 12 } },
     });
   }
@@ -479,22 +484,6 @@
       hovertext: classes.map(([name]) => plain(name)), hovertemplate: "%{hovertext}: %{y} rows<extra></extra>",
     }], {
       xaxis: axis("", { showgrid: false, tickvals: classes.length <= 40 ? classes.map((_, i) => i) : [], ticktext: classes.map(([name]) => plain(short(name, 14))) }), yaxis: axis("rows"), bargap: 0.2, showlegend: false,
-    });
-  }
-
-  function drawLoadings() {
-    const found = content.loadings[state.method];
-    $("loadings").hidden = found === null;
-    if (found === null) return;
-    const places = found.names.map((_, i) => i), dimensions = found.values[0].map((_, k) => k + 1);
-    $("plot-loadings").style.height = `${120 + 22 * places.length}px`;
-    draw("plot-loadings", [{
-      type: "heatmap", z: found.values, x: dimensions, y: places, zmin: -1, zmax: 1, xgap: 1, ygap: 1,
-      colorscale: [[0, "#005494"], [0.5, isDark() ? "#1b2024" : "#ffffff"], [1, "#d55e00"]],
-      hovertext: found.values.map((row, i) => row.map(() => plain(found.names[i]))), hovertemplate: "%{hovertext}, dimension %{x}: %{z:.2f}<extra></extra>",
-      colorbar: { thickness: 10, outlinewidth: 0, tickfont: { size: 11, color: variable("--soft") } },
-    }], {
-      xaxis: axis("dimension", { showgrid: false, dtick: 1 }), yaxis: axis("", { autorange: "reversed", showgrid: false, tickvals: places, ticktext: found.names.map((n) => plain(short(n, isNarrow() ? 16 : 30))) }),
     });
   }
 
@@ -522,7 +511,6 @@
   function drawMethod() {
     drawPoints();
     showNeighbours();
-    drawLoadings();
     drawSpectrum();
     drawComponents();
     drawConfusion();
@@ -568,7 +556,8 @@
     });
   });
   document.querySelectorAll("table.numbers tbody td").forEach((cell) => {  // for narrow pages
-    cell.dataset.column = cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
+    const before = [...cell.parentNode.cells].slice(0, cell.cellIndex).reduce((sum, other) => sum + other.colSpan, 0);
+    cell.dataset.column = cell.closest("table").tHead.rows[0].cells[before].textContent;
   });
   $("colour").addEventListener("change", (event) => { state.colour = event.target.value; state.hidden.clear(); drawPoints(); });
   $("search").addEventListener("input", (event) => search(event.target.value));

@@ -68,6 +68,21 @@ class Prepared:
         return clone(Pipeline(steps)) if steps else None
 
     @property
+    def columns(self) -> dict[str, np.ndarray] | None:
+        """The columns in the units of the file, dates as ``datetime64``; None where there is no :class:`Preparation`."""
+        preparation = self.steps[0][1] if self.steps else None
+        if not isinstance(preparation, Preparation):
+            return None
+        columns = dict(zip(preparation.columns_, self.given.T, strict=True))
+        for name, column in preparation.columns_.items():
+            if column["kind"] in ("number", "date"):
+                columns[name] = columns[name].astype(np.float64)
+            if column["kind"] == "date":
+                unit = "D" if (columns[name] % 1 == 0).all() else "s"
+                columns[name] = (columns[name] * 86_400).astype("datetime64[s]").astype(f"datetime64[{unit}]")
+        return columns
+
+    @property
     def is_scaled(self) -> bool:
         """Whether some columns were standardised."""
         return _scaler(self.steps) is not None
