@@ -315,23 +315,21 @@ class Data:
         thin = M.sparse is None and M.rest is None and not wide
         if thin and about is self._mean and self.n >= self.d and M.diag is not None and not np.ptp(M.diag):
             total, M = M.diag[0] * self.gram(about), replace(M, diag=None)
-        if about is self._mean:  # about it the rows add up to 0, and a factor of equal entries gives their sum
-            factors = tuple(f for f in M.factors if not isinstance(f[0], np.ndarray) or np.ptp(f[0], axis=0).any())
-            M = replace(M, factors=factors)
         M = M if self.weights is None else M.repeated(self.weights)
-        if thin:  # one pass over blocks of rows
-            sums = [np.zeros((U.shape[1], self.d)) for U, _ in M.factors]
+        if thin:  # one pass over blocks of rows, which add up to 0 about their mean: so do factors of equal entries
+            factors = [f for f in M.factors if about is not self._mean or sparse.issparse(f[0]) or np.ptp(f[0]) > 0]
+            sums = [np.zeros((U.shape[1], self.d)) for U, _ in factors]
             roots = None if M.diag is None or M.diag.min() < 0 else np.sqrt(M.diag)[:, None]
             for rows in self.slices if sums or M.diag is not None else ():
                 block = self._part(rows, ALL, shift)
-                for (U, _), UtF in zip(M.factors, sums, strict=True):
+                for (U, _), UtF in zip(factors, sums, strict=True):
                     UtF += U[rows].T @ block
                 if roots is not None:  # a matrix times itself costs half as much
                     block *= roots[rows]
                     total += block.T @ block
                 elif M.diag is not None:
                     total += block.T @ (M.diag[rows, None] * block)
-            for (_, c), UtF in zip(M.factors, sums, strict=True):
+            for (_, c), UtF in zip(factors, sums, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
             return (total + total.T) / 2
         S: Any = M.sparse
