@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -71,7 +72,9 @@ def measured(name: str, X: np.ndarray, y: np.ndarray, split: int) -> float:
     with warnings.catch_warnings(action="ignore"):
         found = compare(X, y, methods=METHODS, prepare=StandardScaler(), random_state=split)
         settings = found.choice, (found.best["method"], found.best["best_dimension"])
-        models = [make_pipeline(StandardScaler(), found.estimator(*own), found.judge).fit(X, y) for own in settings]
+        models = [
+            make_pipeline(StandardScaler(), found.estimator(*own), clone(found.judge)).fit(X, y) for own in settings
+        ]
     rng, all_rows = np.random.default_rng(0), np.arange(len(true))
     ours, best = (score(model, fresh, true, all_rows, found.criterion) for model in models)
     draws = []

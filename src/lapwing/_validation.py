@@ -49,13 +49,17 @@ def check_not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
-def reword_text_error(error: ValueError) -> None:
-    """Raise an error that says what to do with categories, where this one is about text among the rows."""
+def reword_error(error: ValueError) -> None:
+    """Raise an error that says what to do with categories or gaps, where this one is about text or NaN among the rows."""
     if "could not convert string" in str(error):
         raise ValueError(
             f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as OrdinalEncoder of "
             "scikit-learn does, and Gower compares as such, and free text as columns of words, as its TfidfVectorizer does"
         ) from error
+    if "contains NaN" in str(error):
+        first = str(error).partition("\n")[0].rstrip(".")
+        remedy = "fill the gaps, as SimpleImputer does after lapwing.tables.Preparation, or leave those rows out"
+        raise ValueError(f"{first}; {remedy}") from error
 
 
 def caller_stacklevel() -> int:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._arrays import BLOCK_BYTES, LONG_ROWS, Array, memory_map, row_blocks
 from ._labels import class_codes
-from ._validation import check_in_memory, check_rows, reword_text_error
+from ._validation import check_in_memory, check_rows, reword_error
 from .neighbors import Edges, Request, bound, find
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
@@ -84,7 +84,7 @@ def validated(
             check_array(X, input_name="X", estimator=estimator, **options)
             raise ValueError(OUT_OF_RANGE)
     except ValueError as error:
-        reword_text_error(error)
+        reword_error(error)
         raise
     kept = None
     if sample_weight is not None:

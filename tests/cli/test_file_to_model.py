@@ -76,9 +76,10 @@ def test_a_table_of_customers(comma):
     run("fit", "customers.csv", "--label", "churned", "-m", "lda", "-d", 1, "--predict")
     run("transform", "model.lapwing", "customers.csv", "--label", "churned", "-o", "p.csv")
     rows = [line.replace('"', "").split(",") for line in Path("p.csv").read_text().splitlines()]
-    assert rows[0] == ["churned", "prediction", "probability of yes"]
-    assert {predicted for _, predicted, _ in rows[1:]} == {"no", "yes"}  # never a blank
-    assert all((float(share) > 0.5) == (predicted == "yes") for _, predicted, share in rows[1:])
+    assert rows[0] == ["customer_id", "churned", "prediction", "probability of yes"]
+    assert rows[1][0] == "C10000"
+    assert {predicted for _, _, predicted, _ in rows[1:]} == {"no", "yes"}  # never a blank
+    assert all((float(share) > 0.5) == (predicted == "yes") for _, _, predicted, share in rows[1:])
     assert Path("customers.csv").read_bytes() == given
 
 

@@ -130,10 +130,11 @@ def test_coordinates_beside_predictions():
         run("transform", f"{name}.lapwing", "customers.csv", "-o", f"{name}.csv")
     said = run("transform", "predicting.lapwing", "customers.csv", "--coordinates", "-o", "both.csv").stderr
     assert "both.csv: 400 rows, 3 components and 400 predictions" in said
-    both, plain = read("both.csv", label="prediction"), read("plain.csv")
+    both, plain = read("both.csv", label="prediction", id="customer_id"), read("plain.csv")
     np.testing.assert_allclose(both.X, plain.X, atol=1e-9)
     assert both.feature_names == plain.feature_names
-    np.testing.assert_array_equal(both.y, np.loadtxt("predicting.csv", dtype=str, skiprows=1, quotechar='"'))
+    predicted = np.loadtxt("predicting.csv", dtype=str, skiprows=1, quotechar='"', delimiter=",")
+    np.testing.assert_array_equal(np.column_stack([both.ids, both.y]), predicted)
     run(
         "transform", "predicting.lapwing", "customers.csv", "--coordinates", "--id", "customer_id", "-o", "both.parquet"
     )
@@ -147,7 +148,7 @@ def test_coordinates_beside_predictions():
     )
     save(classifier, "classifier.lapwing")
     run("transform", "classifier.lapwing", "customers.csv", "--coordinates", "-o", "behind.csv")
-    np.testing.assert_allclose(read("behind.csv", label="prediction").X, plain.X, atol=1e-9)
+    np.testing.assert_allclose(read("behind.csv", label="prediction", id="customer_id").X, plain.X, atol=1e-9)
     save(classifier[-1], "bare.lapwing")
     assert "KNeighborsClassifier" in run("transform", "bare.lapwing", "plain.csv", "--coordinates", code=2).stderr
 

@@ -70,7 +70,7 @@ def spoilt(value, dtype=None):
 
 
 BAD_X = {
-    "nan": (spoilt(np.nan), "NaN"),
+    "nan": (spoilt(np.nan), "contains NaN; fill the gaps, as SimpleImputer does after lapwing.tables.Preparation"),
     "inf": (spoilt(np.inf), "infinity"),
     "sparse nan": (sparse.csr_array(spoilt(np.nan)), "NaN"),
     "sparse inf": (sparse.csr_array(spoilt(-np.inf)), "infinity"),

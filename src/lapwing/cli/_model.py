@@ -246,7 +246,7 @@ def transform(
     """Project DATA, in batches of rows: files of any size in little memory.
 
     Columns are found by name where the model knows names. Those of --label and --id are copied to the output. A model of fit
-    --predict writes the class of each row, and with --coordinates its coordinates too.
+    --predict writes the class of each row, with the column that names rows, and with --coordinates its coordinates too.
     """
     label, id = reading.label, reading.id
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
@@ -264,7 +264,11 @@ def transform(
     outputs = _outputs(
         whole if taken.preparation is None else whole[1:], coordinates, output
     )  # the first step is done by each()
-    tables = batches(data, **reading.read, mixed=True, features=taken.names, n_features=whole.n_features_in_)
+    if id is None and "predictions" in outputs and not output.lower().endswith(".npy"):
+        id = _row_names(taken.preparation, data, reading.read["header"])
+    tables = batches(
+        data, **reading.read | {"id": id}, mixed=True, features=taken.names, n_features=whole.n_features_in_
+    )
     named, plain = has_columns(data), output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", named), "id": _name(id, "id", named)}
     with Progress("projecting rows", None, "done") as update, writing(output):
@@ -278,6 +282,17 @@ def transform(
         said = [counted(rows, "row") + (f", {counted(len(names), 'component')}" if names else "")]
         said = [*said * ("coordinates" in outputs), *[f"{rows:,} predictions"] * ("predictions" in outputs)]
         say(f"wrote {output}: {' and '.join(said)} ({size(output)}) in {time.perf_counter() - start:.1f} s")
+
+
+def _row_names(preparation: Any, data: str, header: bool | None) -> str | None:
+    """The column of the file that names rows, by what the preparation has learnt; standard input is not looked at twice."""
+    from ..tables import batches, has_columns
+    from ..tables.preparation import NAMES_ROWS
+
+    left_out = getattr(preparation, "left_out_", {}).items()
+    named = [name for name, why in left_out if why == NAMES_ROWS] if data != "-" and has_columns(data) else []
+    first = next(batches(data, mixed=True, header=header)) if named else None
+    return next((name for name in named if name in first.feature_names), None)
 
 
 def loaded(path: str, modules: list[str] | None) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
 from .._arrays import Array
+from .._validation import reword_error
 from ..auto import UnitsWarning
 from ..data import as_data, canonical
 from ..graphs import Reconstruction
@@ -61,7 +62,12 @@ class Task(NamedTuple):
 
 def numbers(X: Any) -> Array:
     """The rows as numbers, which all methods take."""
-    return canonical(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2))
+    try:
+        X = check_array(X, input_name="X", accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    except ValueError as error:
+        reword_error(error)
+        raise
+    return canonical(X)
 
 
 def known(X: Array, y: np.ndarray) -> tuple[Array, np.ndarray]:

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import reword_text_error
+from .._validation import reword_error
 from ..data import FLOATS, Data, as_data
 from ..problem import Term
 from .base import Graph, OfOne
@@ -262,7 +262,7 @@ class Gower(TransformerMixin, BaseEstimator):
         try:
             X = validate_data(self, X, dtype=np.float64)
         except ValueError as error:
-            reword_text_error(error)
+            reword_error(error)
             raise
         ranges = np.ptp(X, axis=0)
         self.ranges_ = np.where(ranges > 0, ranges, 1.0)
