@@ -291,8 +291,8 @@ def _row_names(preparation: Any, data: str, header: bool | None) -> str | None:
 
     left_out = getattr(preparation, "left_out_", {}).items()
     named = [name for name, why in left_out if why == NAMES_ROWS] if data != "-" and has_columns(data) else []
-    first = next(batches(data, mixed=True, header=header)) if named else None
-    return next((name for name in named if name in first.feature_names), None)
+    there = (next(batches(data, mixed=True, header=header)).feature_names or []) if named else []
+    return next((name for name in named if name in there), None)
 
 
 def loaded(path: str, modules: list[str] | None) -> Any:
