@@ -31,7 +31,7 @@ COLUMNS = 12  # this many features of a row, and of a component, are shown
 COMPONENTS = 12  # this many components are shown
 NEAREST = 6  # this many neighbours of a point are shown
 OVERVIEW = 40  # this many columns are in the overview of the data
-MANY_WORDS = 50  # of more different words the first and the last are named
+MANY_WORDS, SHORT = 50, 30  # of more different words the first and the last are named, where all are as short as this
 DRAWS = 40  # random halves of the rows that make the intervals of loadings
 NEIGHBOURHOOD = ("trustworthiness", "continuity", "recall")
 MEASURES = {
@@ -211,12 +211,10 @@ def _is_shown(comparison: Any, key: str) -> bool:
 
 
 def _chosen(comparison: Any) -> dict[str, Any]:
-    """The scores of the recommended setting, and their difference from all columns, which is taken fold by fold."""
+    """The score of the recommended setting, and its standard error."""
     method, dimension = comparison.choice
     column = comparison.scores(method)[:, comparison.dimensions(method).index(dimension)]
-    gain = column - [record[comparison.criterion] for record in comparison.baseline]
-    means = {"mean": column, "gain": gain}
-    return {key: values.mean() for key, values in means.items()} | {"se": standard_error(column)}
+    return {"mean": column.mean(), "se": standard_error(column)}
 
 
 def _verdict(comparison: Any, n_columns: int) -> Iterator[str]:
@@ -364,7 +362,8 @@ def _column(name: str, values: np.ndarray) -> dict[str, Any]:
     words = Counter(str(value) for value in values.tolist() if value not in (None, "", "NaT") and value == value)
     said = ", ".join(f"{word} {_percent(count / words.total())} %" for word, count in words.most_common(3))
     if len(words) > MANY_WORDS:
-        said = f"{len(words):,} different ones, from {min(words):.40} to {max(words):.40}"
+        ends = f", from {min(words)} to {max(words)}" if max(map(len, words)) <= SHORT else ""
+        said = f"{len(words):,} different ones{ends}"
     return {"name": name, "gaps": len(values) - words.total(), "said": said}
 
 
