@@ -28,7 +28,8 @@ Each = Callable[..., None]
 TILE_ROWS = 512  # the products of two tiles of so many rows stay in the cache
 MANY_TILES = 24  # where there would be so many tiles of twice the rows, tiles have these
 # Threads wait for one another where Python decides what to do next, so that what is done for each pair of tiles is few calls on
-# large arrays. So many threads have the largest tiles, and no more threads than the most are used (measured on 16 cores).
+# large arrays. So many threads have the largest tiles, and no more than the most are used: on 16 cores more did not help, as was
+# measured before these calls became few (benchmarks/cores.py tells).
 MANY_THREADS, MOST_THREADS = 5, 8
 FIRST_ROWS = 256  # so many rows are compared in full, to get a first m-th distance that later tiles are screened by
 COARSE_SHARE = 0.02  # products are in float32 where their rounding, for most rows, is at most this share of a distance
