@@ -62,7 +62,7 @@ def is_worth_tiles(X: Array, n_pairs: int, m: int) -> bool:
 
 
 def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """M members near each query, itself not among them, and a distance that all others exceed, rounding included."""
+    """M members near each query, perhaps with itself, and a distance that all others exceed, rounding included."""
     symmetric, (n, d) = np.array_equal(queries, members), (members.size, X.shape[1])
     frame, V, back = _frame(X), None, np.arange(queries.size)
     with threads() as (n_threads, each):
@@ -74,7 +74,7 @@ def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tupl
         for dtype in (np.float32, np.float64):
             right = Operand(X, members, frame, dtype, each, right=not symmetric)
             left = right if symmetric else Operand(X, asked, frame, dtype, each, right.columns)
-            tiles = Tiles(left, right, m, n_threads, None if symmetric else _places(asked, members))
+            tiles = Tiles(left, right, m, n_threads)
             if dtype is np.float64 or not tiles.are_coarse():
                 break
         if V is not None and right.kept is not None and right.dtype == np.float32:
@@ -94,13 +94,6 @@ def _frame(X: Array) -> tuple[np.ndarray, float]:
         largest = max(float(np.abs(X[rows] - centre).max()) for rows in row_blocks(*X.shape))
     most = np.finfo(X.dtype).maxexp - 2
     return centre, float(np.ldexp(1.0, np.clip(-np.frexp(largest)[1], -most, most)))
-
-
-def _places(queries: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """The place of each query among the members; -1 for a query that is not a member."""
-    order = np.argsort(members, kind="stable")
-    at = np.minimum(np.searchsorted(members[order], queries), members.size - 1)
-    return np.where(members[order[at]] == queries, order[at], -1)
 
 
 def _memory() -> float:
@@ -311,16 +304,15 @@ class Room(threading.local):
 class Tiles:
     """A search by tiles for the m candidates of each query.
 
-    Where all members are searched for, queries and members are the same operand, and no row is its own neighbour. Where
-    queries are others, ``itself`` is the place of each query among the members, -1 where it is none of them.
+    Where all members are searched for, queries and members are the same operand, and no row is its own candidate. Where queries
+    are others, a query that is a member may be one.
     """
 
-    def __init__(self, queries: Operand, members: Operand, m: int, n_threads: int, itself: np.ndarray | None = None):
+    def __init__(self, queries: Operand, members: Operand, m: int, n_threads: int):
         self.queries, self.members, self.m, self.is_symmetric = queries, members, m, queries is members
         size, others = tile_rows(n_threads, queries, 1 if self.is_symmetric else 2)
         self.parts = _parts(queries.n, size)
         self.others = self.parts if self.is_symmetric else _parts(members.n, others)
-        self.itself = None if itself is None else [_sorted_places(itself[part]) for part in self.parts]
         self.width = self.others[0].stop + 7 & ~7
         self.room = Room(self.parts[0].stop, self.width, queries.width, queries.dtype)
         self.found = self._nothing()
@@ -359,18 +351,6 @@ class Tiles:
         self.found = self._nothing()
         return bool(np.mean(rounding > COARSE_SHARE * d) > 0.05)
 
-    def _products(self, i: int, j: int) -> np.ndarray:
-        """Minus half the squared distances of the rows of two tiles; minus infinity from a row to itself."""
-        a, b = self.parts[i], self.others[j]
-        products = self.room.products(self.queries, a, self.members, b)
-        if self.is_symmetric and i == j:
-            np.fill_diagonal(products, -np.inf)
-        if self.itself is not None:
-            rows, places = self.itself[i]
-            inside = slice(*np.searchsorted(places, (b.start, b.stop)))
-            products[rows[inside], places[inside] - b.start] = -np.inf
-        return products
-
     def _collect(self, pair: tuple[int, int]) -> None:
         """Collect candidates for the rows of a tile of queries, and for those of the other tile where these are queries, too."""
         (i, j), a = pair, self.found[pair[0]]
@@ -378,7 +358,9 @@ class Tiles:
         if b is not None and self.screens:
             eights, values = self._screened(a, b)
         else:
-            products = self._products(i, j)
+            products = self.room.products(self.queries, a.part, self.members, self.others[j])
+            if self.is_symmetric and i == j:
+                np.fill_diagonal(products, -np.inf)
             if not a.is_started:
                 a.start(products)
             eights = self.room.reaching(products, a.least[: a.n, None], *(() if b is None else (b.least,)))
@@ -457,12 +439,6 @@ def _parts(n: int, size: int) -> list[slice]:
     """Slices of about equal size, a multiple of eight."""
     size = -(-n // (-(-n // size) * 8)) * 8
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def _sorted_places(itself: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The queries that are members, in the order of their places, and the places."""
-    rows = np.argsort(itself, kind="stable")[np.count_nonzero(itself < 0) :]
-    return rows, itself[rows]
 
 
 def _pairs(n: int) -> list[tuple[int, int]]:
