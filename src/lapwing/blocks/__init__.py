@@ -115,7 +115,7 @@ class BlockData(Data):
     says whether classes may weigh differently, so that each has sums of its own.
     """
 
-    scale: Any = 1  # what columns are divided by
+    scale: Any = 1  # what columns are divided by; 1 where they are not
 
     def __init__(
         self, blocks: Blocks, codes: Any = None, weights: Any = None, requests: Any = None, by_class: bool = False
@@ -253,7 +253,7 @@ def _added(none: ClassSums, numbers: Any, codes: Any, weights: Any, angles: bool
 
 def _nearest(searches: list[Search], scale: Any, first: int, block: Block) -> list[Nearest]:
     """The rows of a block that are nearest to the queries of each search."""
-    found, block = [], block / scale
+    found, block = [], block if isinstance(scale, int) else block / scale
     for request, Q, own, codes in searches:
         both, q, k = Data(np.concatenate([Q, block])), own.size, request.n_neighbors
         if isinstance(request.search, str):  # "torch"

@@ -194,9 +194,8 @@ def checked(block: Any, number: int, start: int, shape: tuple, dtype: np.dtype) 
     if block.dtype.kind not in "fiub":
         raise ValueError(f"{name} holds {block.dtype}, not numbers; convert it first")
     block = block.astype(dtype, copy=False)
-    bad = ~(np.abs(block) < min(MOST_ENTRY, float(np.finfo(dtype).max)))
-    if bad.any():
-        row = start + int(np.argwhere(bad)[0, 0])
+    if not max(-float(block.min(initial=0)), float(block.max(initial=0))) < MOST_ENTRY:  # also where one is NaN
+        row = start + int(np.argmin((np.abs(block.astype(np.float64)) < MOST_ENTRY).all(axis=1)))
         raise ValueError(f"{name} contains NaN or infinity (the first in row {row:,}); impute or drop such rows")
     return block
 
