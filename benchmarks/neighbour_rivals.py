@@ -126,6 +126,7 @@ def fits(X: np.ndarray) -> Iterator[tuple[str, float, float]]:
         from pynndescent import PyNNDescentTransformer
 
         nearly = KNN(K, weights="binary", search=PyNNDescentTransformer(random_state=0))
+        LPP(2, graph=nearly).fit(X[:1000])  # compiles
         yield "the same, `search=PyNNDescentTransformer()`", *timed(LPP(20, graph=nearly).fit, X)[:2]
 
 
