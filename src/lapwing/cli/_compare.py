@@ -341,7 +341,7 @@ def _print(found: Any) -> None:
     if not found.is_unequal and found.criterion != "f1":
         names = [name for name in names if name not in ("balanced_accuracy", "f1")]
     best = [row["method"] for row in rows].index(found.choice[0])
-    rows += [_mean(found, records) for records in (found.baseline, found.line_to_beat, found.majority) if records]
+    rows += found.lines.values()
     lines = []
     for number, row in enumerate(rows):
         scores = [f"{100 * row[name]:.1f}" if name in row else "" for name in names]
@@ -351,24 +351,11 @@ def _print(found: Any) -> None:
     print_table(titles, lines, right="  r" + "r" * (1 + len(names)), best=best)
 
 
-def _mean(found: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """The records of all folds as one row of the summary, for example those of the data as given."""
-    import numpy as np
-
-    from ..metrics import standard_error
-
-    scores = {name: np.array([record[name] for record in records]) for name in found.measures if name in records[0]}
-    row = {name: float(values.mean()) for name, values in scores.items()}
-    if found.criterion in scores:
-        row |= {"mean": row[found.criterion], "se": standard_error(scores[found.criterion])}
-    return {"method": records[0]["method"], "dimension": records[0]["dimension"], **row}
-
-
 def _advise(found: Any, fitting: str, projecting: str) -> None:
     """Print what the star means, what to know about it, and how to go on."""
     say(f"* {found.reason}")
     if found.is_unequal and found.majority:
-        always = _mean(found, found.majority)["accuracy"]
+        always = found.lines["majority"]["accuracy"]
         leads = found.criterion == "balanced_accuracy"
         advice = "so the mean over classes (balanced) leads" if leads else "so read balanced and F1 too"
         say(f"the classes are unequal: always naming the largest is right in {100 * always:.1f} %, {advice}")
@@ -413,9 +400,7 @@ def _facts(found: Any, data: str, output: str, lines: dict[str, str], stopped: s
         "choice": {"method": method, "dimension": dimension, "command": lines[method]},
         "methods": found.summary(),
         "reason": found.reason,
-        "baseline": _mean(found, found.baseline),
-        "line_to_beat": _mean(found, found.line_to_beat) if found.line_to_beat else None,
-        "majority": _mean(found, found.majority) if found.majority else None,
+        **{"line_to_beat": None, "majority": None, **found.lines},
         "failures": found.failures,
         "leaks": [{"column": leak.column, "score": leak.score, "message": leak.message} for leak in found.leaks],
         "report": None if stopped else output,

@@ -185,6 +185,19 @@ class Comparison:
         return sorted(rows, key=lambda row: -row["mean"])
 
     @property
+    def lines(self) -> dict[str, dict[str, Any]]:
+        """What methods are held to, as rows like those of :meth:`summary`, by the names of the attributes that have the folds."""
+        found = {}
+        for line in ("baseline", "line_to_beat", "majority"):
+            if records := getattr(self, line):
+                scores = {key: [record[key] for record in records] for key in self.measures if key in records[0]}
+                row = {key: float(np.mean(values)) for key, values in scores.items()}
+                if own := scores.get(self.criterion):
+                    row |= {"mean": row[self.criterion], "se": standard_error(np.array(own))}
+                found[line] = {"method": records[0]["method"], "dimension": records[0]["dimension"], **row}
+        return found
+
+    @property
     def best(self) -> dict[str, Any]:
         """The row of :meth:`summary` with the best mean, at its ``best_dimension``."""
         return max(self.summary(), key=lambda row: row["best_mean"])

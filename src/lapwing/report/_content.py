@@ -93,21 +93,20 @@ def content(
     own_classes = None if comparison.classes is None else [str(name) for name in comparison.classes]
     made_of = {name: _made_of(comparison, name, X, names, images, draws) for name in models}
     given = _given(columns, X, names, n)
-    lines = (comparison.baseline, comparison.line_to_beat, comparison.majority)
     return _plain(
         {
             "facts": _facts(comparison, given),
             "leaks": [leak.message for leak in comparison.leaks],
             "verdict": list(_verdict(comparison, len(given) or d)),
             "summary": comparison.summary(),
-            "choice": dict(zip(("method", "dimension"), comparison.choice, strict=True)) | _chosen(comparison),
+            "choice": _chosen(comparison),
             "measures": [
                 {"key": key, "name": MEASURES.get(key, key), "shown": key in IN_TABLE and _is_shown(comparison, key)}
                 for key in comparison.measures
             ],
             "scores": {name: _scores(comparison, name) for name in comparison.methods},
             "certificate": _certificate(comparison),
-            "lines": [_mean(comparison, records) for records in lines if records],
+            "lines": list(comparison.lines.values()),
             "reason": comparison.reason,
             "points": {
                 "rows": rows,
@@ -211,10 +210,7 @@ def _is_shown(comparison: Any, key: str) -> bool:
 
 
 def _chosen(comparison: Any) -> dict[str, Any]:
-    """The score of the recommended setting, and its standard error."""
-    method, dimension = comparison.choice
-    column = comparison.scores(method)[:, comparison.dimensions(method).index(dimension)]
-    return {"mean": column.mean(), "se": standard_error(column)}
+    return next(row for row in comparison.summary() if row["method"] == comparison.choice[0])
 
 
 def _verdict(comparison: Any, n_columns: int) -> Iterator[str]:
@@ -225,15 +221,9 @@ def _verdict(comparison: Any, n_columns: int) -> Iterator[str]:
     yield f"{method} describes each row by {numbers} in the place of {of}."
     reached = f"On rows that it had not seen, {'this' if d == 1 else 'these'} reach{'es' * (d == 1)} "
     reached += f"{_percent(chosen['mean'])} ± {100 * chosen['se']:.1f} % ({name}{': ' * bool(means)}{means or ''})"
-    beside = {"all columns": comparison.baseline, "guessing": comparison.majority}
-    own = {
-        what: _mean(comparison, records)["mean"] for what, records in beside.items() if records and key in records[0]
-    }
-    said = [
-        f"{what} reach{'es' * (what == 'guessing')} {_percent(mean[key])} %"
-        for what, mean in own.items()
-        if key in mean
-    ]
+    beside = {"all columns reach": "baseline", "guessing reaches": "majority"}
+    own = {what: comparison.lines.get(line, {}).get(key) for what, line in beside.items()}
+    said = [f"{what} {_percent(mean)} %" for what, mean in own.items() if mean is not None]
     if key in NEIGHBOURHOOD:
         said = [f"chance {_percent(_chance(comparison) if key == 'recall' else 0.5)} %"]
     yield f"{reached}; {', and '.join(said)}." if said else f"{reached}."
@@ -282,17 +272,6 @@ def _scores(comparison: Any, method: str) -> dict[str, Any]:
         "dimensions": comparison.dimensions(method),
         "mean": {measure: scores.mean(axis=0) for measure, scores in by_measure.items()},
         "se": {measure: [standard_error(column) for column in scores.T] for measure, scores in by_measure.items()},
-    }
-
-
-def _mean(comparison: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Records of all folds, such as those of the data as given."""
-    columns = {key: np.array([record[key] for record in records]) for key in comparison.measures if key in records[0]}
-    return {
-        "name": records[0]["method"],
-        "dimension": records[0]["dimension"] or "",
-        "mean": {key: column.mean() for key, column in columns.items()},
-        "se": {key: standard_error(column) for key, column in columns.items()},
     }
 
 

@@ -391,10 +391,10 @@
       };
     });
     const isOfNeighbours = content.measures.findIndex((m) => m.key === measure) >= content.measures.length - 3;
-    content.lines.filter((line) => measure in line.mean && !isOfNeighbours).forEach((line, i) => {
-      const level = 100 * line.mean[measure];
+    content.lines.filter((line) => measure in line && !isOfNeighbours).forEach((line, i) => {
+      const level = 100 * line[measure];
       traces.push({
-        type: "scatter", mode: "lines", name: plain(line.name), x: [least, most], y: [level, level], hovertemplate: "%{y:.1f} %",
+        type: "scatter", mode: "lines", name: plain(line.method), x: [least, most], y: [level, level], hovertemplate: "%{y:.1f} %",
         line: { color: variable("--soft"), width: 1.4, dash: ["dash", "dot", "longdash"][i] },
       });
     });
