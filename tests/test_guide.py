@@ -11,7 +11,9 @@ import lapwing
 DOCS = Path(__file__).parents[1] / "docs"
 NAMES = [
     "guide",
+    "questions",
     "labels",
+    "search",
     "documents",
     "images",
     "features",

@@ -1,11 +1,11 @@
-"""Real data of the integrations: 384 numbers per message, made of words, so that no model has to be downloaded."""
+"""Real data of vector search: 384 numbers per text."""
 
 import os
 from pathlib import Path
 
 import numpy as np
+from _texts import embedded
 from scipy import sparse
-from sklearn.datasets import load_digits
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
@@ -27,10 +27,12 @@ def embedder(dimensions=384):
     return make_pipeline(TfidfTransformer(sublinear_tf=True), TruncatedSVD(dimensions, random_state=0), Normalizer())
 
 
-def embeddings():
-    """Vectors and classes: of messages, or of digits where there are no messages."""
+def collections():
+    """Vectors and classes, by name: texts of packages as a sentence model sees them, and messages by their words."""
+    _, documents, topics = embedded()
+    yield "docstrings by all-MiniLM-L6-v2", documents, topics
     found = words()
     if found is None:
-        digits = load_digits()
-        return Normalizer().fit_transform(digits.data).astype(np.float32), digits.target
-    return embedder().fit_transform(found[0]).astype(np.float32), found[1]
+        print("20 Newsgroups: LAPWING_DATA does not hold it, so that its table is not made")
+    else:
+        yield "20 Newsgroups by words", embedder().fit_transform(found[0]).astype(np.float32), found[1]

@@ -10,19 +10,19 @@ import doctest
 import faiss
 import numpy as np
 import torch
-from _data import embeddings
+from _data import collections
 from sentence_transformers import SentenceTransformer
 from sklearn.decomposition import PCA
 
-from lapwing import LPP, to_torch, vectors
+from lapwing import LPP, RCA, to_torch, vectors
 from lapwing.vectors import to_faiss, to_sentence_transformers
 
-SHORT, QUERIES, SPLITS = 64, 500, 3
+SHORT, QUERIES, SPLITS = 64, 300, 5
 
 
-def scores(ranked, own, relevant):
+def scores(answers, own, relevant):
     """Recall at 1, recall at 10 and mean average precision of ranked classes."""
-    hits = ranked == own[:, None]
+    hits = answers == own[:, None]
     precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
     return hits[:, 0].mean(), hits[:, :10].any(axis=1).mean(), ((precision * hits).sum(axis=1) / relevant).mean()
 
@@ -49,63 +49,73 @@ def signs(X):
     return np.packbits(X > 0, axis=1)
 
 
-def found(index, stored, queries):
+def ranked(index, stored, queries):
     if not index.is_trained:
         index.train(stored)
     index.add(stored)
     return index.search(queries, len(stored))[1]
 
 
-assert doctest.testmod(vectors, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
-X, y = embeddings()
-d, classes = X.shape[1], np.unique(y)
-short = min(SHORT, d // 4)
-results = {}
-for seed in range(SPLITS):
-    random = np.random.RandomState(seed)
-    seen = np.isin(y, random.permutation(classes)[: len(classes) // 2])
+def as_layer(pca):
+    """PCA of scikit-learn as a layer of FAISS, as to_faiss makes one of a model of lapwing."""
+    layer = faiss.LinearTransform(pca.n_features_in_, pca.n_components_, True)
+    faiss.copy_array_to_vector(pca.components_.astype(np.float32).ravel(), layer.A)
+    faiss.copy_array_to_vector(-(pca.components_ @ pca.mean_).astype(np.float32), layer.b)
+    layer.is_trained = True
+    return layer
+
+
+def the_same_everywhere(model, X):
+    """Numbers are those of transform in every program, to the precision of float32."""
+    expected = model.transform(X)
+    near = {"atol": 1e-5 * np.abs(expected).max(), "rtol": 0}
+    np.testing.assert_allclose(to_faiss(model).apply_py(X), expected, **near)
+    with torch.no_grad():
+        np.testing.assert_allclose(to_torch(model).float()(torch.from_numpy(X)).numpy(), expected, **near)
+        sentences = SentenceTransformer(modules=[to_sentence_transformers(model)])
+        given = sentences.forward({"sentence_embedding": torch.from_numpy(X)})["sentence_embedding"]
+        np.testing.assert_allclose(given.numpy(), expected, **near)
+
+
+def searched(X, y, seed):
+    """The scores of each way to store the vectors; half of the classes are learnt from, and the others are searched."""
+    random, d = np.random.RandomState(seed), X.shape[1]
+    classes = random.permutation(np.unique(y))
+    seen = np.isin(y, classes[: len(classes) // 2])
     new = random.permutation(np.flatnonzero(~seen))
     asked, kept = new[:QUERIES], new[QUERIES:]
     own, labels = y[asked], y[kept]
+    asked, own = (values[np.isin(own, labels)] for values in (asked, own))
     relevant = (labels == own[:, None]).sum(axis=1)
-    pca = PCA(short, random_state=0).fit(X[seen])
-    before = faiss.LinearTransform(d, short, True)
-    faiss.copy_array_to_vector(pca.components_.astype(np.float32).ravel(), before.A)
-    faiss.copy_array_to_vector(-(pca.components_ @ pca.mean_).astype(np.float32), before.b)
-    before.is_trained = True
-    lpp = LPP(short, graph="semi", standardize=False).fit(X[seen], y[seen])
-    layer = to_faiss(lpp)
+    pca = PCA(SHORT, random_state=0).fit(X[seen])
+    lpp = LPP(SHORT, graph="semi", standardize=False).fit(X[seen], y[seen])
+    rca = RCA(SHORT).fit(X[seen], y[seen])
+    the_same_everywhere(lpp, X[asked])
+    layers = {"PCA": as_layer(pca), "LPP": to_faiss(lpp), "RCA": to_faiss(rca)}
+    rows = {("as they are", "float32", 4 * d): flat(d), ("as they are", "8 bits per number", d): coded(d)}
+    for name, layer in layers.items():
+        rows[f"{name} to {SHORT}", "float32", 4 * SHORT] = flat(d, layer)
+        rows[f"{name} to {SHORT}", "8 bits per number", SHORT] = coded(d, layer)
+    found = {row: scores(labels[ranked(index, X[kept], X[asked])], own, relevant) for row, index in rows.items()}
+    bits, centred = faiss.IndexBinaryFlat(d), X - X[seen].mean(axis=0)
+    by_bits = ranked(bits, signs(centred[kept]), signs(centred[asked]))
+    return found | {("as they are", "1 bit per number", d // 8): scores(labels[by_bits], own, relevant)}
 
-    # The same numbers in every program, to the precision of float32.
-    there = lpp.transform(X[asked])
-    scale = np.abs(there).max()
-    assert np.abs(layer.apply_py(X[asked]) - there).max() < 1e-5 * scale
-    with torch.no_grad():
-        assert np.abs(to_torch(lpp).float()(torch.from_numpy(X[asked])).numpy() - there).max() < 1e-5 * scale
-        model = SentenceTransformer(modules=[to_sentence_transformers(lpp)])
-        given = model.forward({"sentence_embedding": torch.from_numpy(X[asked])})["sentence_embedding"]
-        assert np.abs(given.numpy() - there).max() < 1e-5 * scale
 
-    rows = {
-        "as they are, float32": (flat(d), 4 * d),
-        "as they are, 8 bits per number": (coded(d), d),
-        f"PCA to {short}, float32": (flat(d, before), 4 * short),
-        f"LPP to {short}, float32": (flat(d, layer), 4 * short),
-        f"PCA to {short}, 8 bits per number": (coded(d, before), short),
-        f"LPP to {short}, 8 bits per number": (coded(d, layer), short),
-    }
-    for name, (index, size) in rows.items():
-        ranked = labels[found(index, X[kept], X[asked])]
-        results.setdefault((name, size), []).append(scores(ranked, own, relevant))
-    bits = faiss.IndexBinaryFlat(d)
-    centred = X - X[seen].mean(axis=0)
-    ranked = labels[found(bits, signs(centred[kept]), signs(centred[asked]))]
-    results.setdefault(("as they are, 1 bit per number", d // 8), []).append(scores(ranked, own, relevant))
-
-print(
-    f"{len(X):,} vectors of {d} numbers, {SPLITS} draws of the classes that are learnt from; in per cent, ± over draws"
-)
-print("| vectors | bytes per vector | recall at 1 | recall at 10 | mAP |\n|---|---|---|---|---|")
-for (name, size), values in results.items():
-    mean, error = 100 * np.mean(values, axis=0), 100 * np.std(values, axis=0, ddof=1) / len(values) ** 0.5
-    print(f"| {name} | {size:,} | " + " | ".join(f"{m:.1f} ± {e:.1f}" for m, e in zip(mean, error, strict=True)) + " |")
+assert doctest.testmod(vectors, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+for title, X, y in collections():
+    draws = [searched(X, y, seed) for seed in range(SPLITS)]
+    print(
+        f"\n{title}: {len(X):,} vectors of {X.shape[1]} numbers, {len(set(y))} classes, half of them searched; {SPLITS} draws, %"
+    )
+    print(
+        "| vectors | numbers | bytes per vector | recall at 1 | recall at 10 | mAP | mAP less that of PCA |\n|---"
+        + "|---" * 6
+        + "|"
+    )
+    pca = np.array([draw[f"PCA to {SHORT}", "float32", 4 * SHORT][2] for draw in draws])
+    for (name, kind, size), _ in draws[0].items():
+        values = 100 * np.array([draw[name, kind, size] for draw in draws])
+        gain = values[:, 2] - 100 * pca
+        shown = " | ".join(f"{value:.1f}" for value in values.mean(axis=0))
+        print(f"| {name} | {kind} | {size:,} | {shown} | {gain.mean():+.1f} ± {gain.std(ddof=1) / SPLITS**0.5:.1f} |")
