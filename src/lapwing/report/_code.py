@@ -71,15 +71,20 @@ y = np.ravel(np.asarray(y))
 known = np.array([str(label) != "-1" for label in y])  # -1: label unknown
 """
 
-WHAT = {
-    "accuracy": "1-NN accuracy",
+# The names of measures.
+MEASURES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "f1": "F1 (mean of classes)",
+    "roc_auc": "ROC AUC",
     "r2": "R²",
-    "balanced_accuracy": "1-NN balanced accuracy",
-    "f1": "1-NN macro F1",
     "map": "mean average precision",
     "recall@5": "recall at 5",
     "clustering": "clustering accuracy",
     "nmi": "clustering NMI",
+    "trustworthiness": "trustworthiness",
+    "continuity": "continuity",
+    "recall": "recall of neighbours",
 }
 SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1_macro", "r2": "r2"}
 APART = ("lapwing.selection", "SemiSupervised")
@@ -136,10 +141,8 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
             last = "F = preparation.fit_transform(X)\n" + re.sub(r"\bX\b", "F", last)
         divided = ["X", *(["y"] if labelled else ["None"] if key else []), *([key] if key else [])]
         body = BY_LOOP.format(body=inner, divided=", ".join(divided))
-    what = WHAT.get(criterion, criterion if by_scorer else f"{criterion} of {comparison.n_neighbors} neighbours")
-    what = what if set(comparison.judges) == {"nearest neighbour"} else what.removeprefix("1-NN ")
     text = START.format(model=model, splitter=code.splitter(comparison.splitter)) + body
-    text += END.format(what=what, mean=row["mean"], last=last)
+    text += END.format(what=MEASURES.get(criterion, criterion), mean=row["mean"], last=last)
     if not by_scorer and (is_apart or "known[" in body):
         text = KNOWN + text
     if loading is not None:

@@ -23,7 +23,7 @@ from .._labels import class_codes
 from ..inspection import directions, loadings, stability
 from ..metrics import standard_error
 from ..selection import reducer_of
-from ._code import program
+from ._code import MEASURES, program
 
 THUMBNAIL = 40  # the longer side of an image has at most this many pixels
 TEXT = 280  # this many characters of a document are shown
@@ -34,20 +34,6 @@ OVERVIEW = 40  # this many columns are in the overview of the data
 MANY_WORDS, SHORT = 50, 30  # of more different words the first and the last are named, where all are as short as this
 DRAWS = 40  # random halves of the rows that make the intervals of loadings
 NEIGHBOURHOOD = ("trustworthiness", "continuity", "recall")
-MEASURES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "f1": "F1 (mean of classes)",
-    "roc_auc": "ROC AUC",
-    "r2": "R²",
-    "map": "mean average precision",
-    "recall@5": "recall at 5",
-    "clustering": "clustering accuracy",
-    "nmi": "clustering NMI",
-    "trustworthiness": "trustworthiness",
-    "continuity": "continuity",
-    "recall": "recall of neighbours",
-}
 IN_WORDS = {
     "accuracy": "the share of rows whose class is named rightly",
     "balanced_accuracy": "the share of rows named rightly, as a mean over the classes",
