@@ -126,7 +126,7 @@ class ClassSums:
             more.stored = np.full(d, each.sum()) if (rows != 0).all() else each @ (rows != 0)
             first = rows[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
             within, more.counts = rows - first, np.bincount(own, each, last + 1).astype(np.float64)
-            members = sparse.csr_array((each, (own, np.arange(own.size))), (last + 1, own.size))
+            members = sparse.csc_array((each, own, np.arange(own.size + 1)), (last + 1, own.size))
             centres = (members @ within) / np.where(more.counts != 0, more.counts, 1.0)[:, None]
             within -= centres[own]
             more.means = first + centres
