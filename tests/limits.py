@@ -48,10 +48,30 @@ def tiles_from(monkeypatch, pairs):
     monkeypatch.setattr("lapwing.data.TILED_PAIRS", pairs)
 
 
-def thin_from(monkeypatch, side, share):
-    """Rows and columns of so many count as many, and entries as few that are fewer than this share."""
-    monkeypatch.setattr("lapwing.auto.THIN_SIDE", side)
-    monkeypatch.setattr("lapwing.auto.THIN_SHARE", share)
+# All sizes at which a fit in memory goes another way.
+SIZES = (
+    "auto.PRODUCT_SIDE",
+    "auto.NEIGHBOR_SIDE",
+    "data.LARGE_SIDE",
+    "data.GRAM_ROWS",
+    "data.TILED_PAIRS",
+    "maps.LARGE_GRAM",
+    "maps.LANCZOS_ROWS",
+    "maps.LANCZOS_SIDE",
+    "neighbors.COPIES_ROWS",
+    "solvers._solve.FEW_ROWS",
+    "solvers._solve.MANY_ROWS",
+)
+
+
+def other_way_from(monkeypatch, size, value):
+    """A fit goes the other way of this one of ``SIZES`` from so many rows, columns or pairs on."""
+    monkeypatch.setattr(f"lapwing.{size}", value)
+
+
+def words_below(monkeypatch, share):
+    """Rows count as words where fewer entries than this share are not 0."""
+    monkeypatch.setattr("lapwing.auto.WORD_SHARE", share)
 
 
 def no_forms_of_tensors(monkeypatch):

@@ -372,11 +372,12 @@ def test_the_documented_queries_of_blocks():
     assert LPP(1).fit(X).graph_.queries == queries
 
 
-def test_the_documented_ridge_of_sparse_data():
+def test_the_documented_ridge_of_words():
     """tests/reducers/test_defaults.py checks that the page is right."""
     page = (DOCS / "defaults.md").read_text()
-    assert "LPP(ridge=30), the default" in page
-    assert "- 30 on sparse X with more than 4,000 rows " in page
+    assert "LPP(ridge=3), the default" in page
+    assert "- 3 on rows of words elsewhere (1 for `LSDA`)" in page
+    assert "fewer than one entry in 20 is not 0" in page
 
 
 SENTENCES = {"n_components": 6, "graph": 6, "constraint": 5, "scaling": 5}  # where 4 words or 3 cases are explained

@@ -14,22 +14,24 @@ from scipy.stats import rankdata
 
 from ._public import public
 from ._validation import caller_stacklevel, check_choice, check_count
-from .maps import Centre, Keep
+from .maps import Centre, Keep, effective_rank
 
-# Rows of words, whose labels attract: from so many rows and columns on, and with fewer entries than this share that are not 0.
-# There, one direction in so many or fewer is found without a dense matrix, which takes 0.8 s and not 5 at 4,200 x 1,500.
-THIN_SIDE, THIN_SHARE, THIN_FEW = 800, 0.05, 20
-# For sparse X that is too large to be decomposed whole, where no labels attract (measured on 20 Newsgroups):
-LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
-LARGE_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
+WORD_SHARE = (
+    0.05  # rows with fewer entries that are not 0, as a share, count as rows of words, and so do large sparse ones
+)
+# Of rows of words a share of the variance takes nearly all directions. In its place, where no labels attract:
+WORD_RIDGE = 3.0  # ridge="auto", in units of the constraint's mean eigenvalue
+WORD_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
+# From so many rows and columns of words on, one direction in so many or fewer is found without a dense matrix. Where neighbours
+# attract, many directions are nearly as good as the best, and finding them takes longer: either way takes 2.5 s at 4,500 x 1,800.
+PRODUCT_SIDE, NEIGHBOR_SIDE, PRODUCT_FEW = 500, 1800, 20
 # scaling="auto" is "constraint" where two things hold: the DOMINANT leading directions hold more than DOMINANT_SHARE of the
 # variance, and 98 % of the variance takes more than MANY_DIRECTIONS.
 DOMINANT, DOMINANT_SHARE, MANY_DIRECTIONS = 3, 0.58, 40
 SPREAD_DIRECTIONS = 50  # spread = effective rank / 50, at most 1
 LITTLE_SPREAD = 0.25  # with class graphs, scaling="auto" is "objective" where the spread is below this
 SMALL_CLASSES = 10  # where classes have fewer samples than this on average, all directions are kept
-# gamma="auto" in units of "scale". LABEL_WIDTH is for graphs in which both labels and neighbours attract, and for X that is
-# too large to see how its variance is spread. PLAIN_WIDTH is for graphs in which no labels attract.
+# gamma="auto" in units of "scale": where both labels and neighbours attract, and where no labels do.
 LABEL_WIDTH, PLAIN_WIDTH = 0.25, 0.5
 UNITS_RATIO = 10.0  # columns count as in one unit where the largest size is at most this many times the median one
 # Deviations of at least 10 columns count as falling where their rank correlation with the place of the column is below -0.9.
@@ -138,7 +140,8 @@ class Settings(NamedTuple):
     ridge: float | None
     equal_say: bool
     is_too_large: bool = False  # whether ``pca=None`` asks for a whole rank that cannot be found
-    by_products: bool = False  # whether few directions of thin rows, where these are sparse, need no dense matrix
+    by_products: bool = False  # whether few directions of rows of words, where these are sparse, need no dense matrix
+    of_words: bool = False  # whether nearly all entries of the rows are 0, or they are too large to be decomposed whole
 
 
 @contextmanager
@@ -162,7 +165,8 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     # Maps without pca= have other words for n_components=, and ask for them themselves.
     count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
     count = int(count) if isinstance(count, Integral) else None
-    principal, large = constraint == "trace-ratio", data.is_large and not rules.of_kernel
+    principal, of_words = constraint == "trace-ratio", not rules.of_kernel and is_of_words(data)
+    large, side = data.is_large and of_words, min(data.size, data.d)
     # Whether a ridge can take the place of truncation.
     has_ridge = "ridge" in given and constraint == "matrix"
     instead = has_ridge and given.get("normalize") != "trace" and graphs.penalty is None
@@ -172,8 +176,8 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         ridge = 0.0 if by_default else float(given.get("ridge", 0.0))
     elif automatic and graphs.labels_attract and graphs.only_attracts and not (large and not instead):
         ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
-    elif large:
-        ridge = LARGE_RIDGE if instead and (automatic or pca is None) else 0.0
+    elif of_words and instead and (automatic or pca is None):
+        ridge = rules.ridge or WORD_RIDGE
     else:
         ridge = rules.ridge
     if pca == "lanczos" and count is None:
@@ -182,11 +186,10 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         )
     if not automatic:
         too_large = pca is None and "pca" in given and large and not instead
-        return Settings(count, Keep(pca, count or 1, principal=principal), ridge, graphs.equal_say, too_large)
+        keep = Keep(pca, count or 1, principal=principal)
+        return Settings(count, keep, ridge, graphs.equal_say, too_large, of_words=of_words)
     if (ridge is None or ridge > 0) and not (rules.of_kernel and by_default and not graphs.labels_alone):
         kept: Any = None
-    elif large:
-        kept = None if instead else max(LARGE_DIRECTIONS, 2 * (count or 1))
     else:
         # The fewer directions orthogonal ones are taken from, the better, until the method becomes PCA.
         kept, few = 0.0 if constraint == "orthogonal" else rules.energy, rules.small_energy
@@ -195,18 +198,24 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         if k is None or share:  # where all components are asked for, most of the variance is kept
             kept, few = max(kept, 0.9), 1.0
         kept = few if graphs.labels_alone and _has_small_classes(data) else kept
+        # A margin or a variance says itself which directions matter; there are fewer directions with a margin than classes.
+        by_form = rules.energy > 0.9 and count is not None and (rules.energy == 1 or count < data.class_sizes.size)
+        if kept and (of_words or (by_form and kept == 1 and side >= PRODUCT_SIDE)):
+            kept = None if by_form else max(WORD_DIRECTIONS, 2 * (count or 1))
     least = ceil(rules.directions * (count or 1))
-    few = count is not None and THIN_FEW * count <= min(data.size, data.d) and kept is None and graphs.labels_attract
-    by_products = few and instead and graphs.only_attracts and not rules.of_kernel and is_thin(data)
-    return Settings(count, Keep(kept, count or 1, least, principal), ridge, graphs.equal_say, by_products=by_products)
+    least_side = PRODUCT_SIDE if graphs.labels_alone or ridge == 0 else NEIGHBOR_SIDE
+    few = count is not None and least_side <= side >= PRODUCT_FEW * count and given.get("normalize") != "trace"
+    by_products = few and kept is None and (of_words or rules.energy == 1)
+    keep = Keep(kept, count or 1, least, principal)
+    return Settings(count, keep, ridge, graphs.equal_say, by_products=by_products, of_words=of_words)
 
 
-def is_thin(data: Any) -> bool:
-    """Whether rows and columns are many and nearly all entries are 0, however they are stored."""
-    if not data.has_features or min(data.size, data.d) < THIN_SIDE:
-        return False
+def is_of_words(data: Any) -> bool:
+    """Whether nearly all entries are 0, however they are stored, or X is too large to be decomposed whole."""
+    if data.is_large or not data.has_features:
+        return data.is_large
     data.deviations()  # finds the shares as well
-    return bool(np.mean(data.shares) < THIN_SHARE)
+    return bool(np.mean(data.shares) < WORD_SHARE)
 
 
 def _has_small_classes(data: Any) -> bool:
@@ -310,7 +319,12 @@ def centre(center: Any, problem: Any) -> Centre:
             'center="degree" needs a constraint of degrees; for orthogonal directions or penalty= use "mean"'
         )
     weighted = center in ("auto", "degree") and degrees is not None and np.ptp(degrees) > 0
-    return Centre(degrees if weighted else None, center is False, degrees is not None)
+    moves = seen = degrees is not None
+    if center is False and not seen:  # Laplacians do not change with it, and other matrices do
+        parts = [(term.coefficient, term.laplacian) for term in problem.minimise]
+        sums = sum(c * (L @ np.ones((L.n, 1))) for c, L in parts)
+        moves = bool(np.abs(sums).max() > 1e-8 * max(np.abs(c * L.diagonal()).max() for c, L in parts))
+    return Centre(degrees if weighted else None, center is False, seen, moves)
 
 
 def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any) -> tuple[str, Any]:
@@ -353,16 +367,25 @@ def spread(B: np.ndarray) -> float:
     return float(min(1.0, np.trace(B) ** 2 / np.vdot(B, B) / SPREAD_DIRECTIONS)) if B.any() else 1.0
 
 
+def spread_of_rows(data: Any, mean: np.ndarray, weights: np.ndarray) -> float:
+    """The same of the form of sparse rows under these weights, which is never formed."""
+    return min(1.0, effective_rank(data, mean, weights, SPREAD_DIRECTIONS) / SPREAD_DIRECTIONS)
+
+
 def width_share(graphs: GraphFacts, data: Any) -> float:
     """``gamma="auto"`` as a share of "scale". Where labels alone attract, it is the spread of the variance of X.
 
     It is at least 1/√p for p columns that vary, since the variance of few columns cannot be spread.
     """
-    if not graphs.labels_alone or not data.has_features or data.is_large:
+    if not graphs.labels_alone or not data.has_features:
         return LABEL_WIDTH if graphs.labels_attract else PLAIN_WIDTH
     variances = data.deviations() ** 2
     varying = np.count_nonzero(variances > np.finfo(np.float64).eps * variances.max())
-    return max(spread(data.gram(data.mean())), 1 / np.sqrt(varying)) if varying else 1.0
+    if not varying:
+        return 1.0
+    mean, weights = data.mean(), np.ones(data.n) if data.weights is None else data.weights
+    found = spread_of_rows(data, mean, weights) if data.is_large else spread(data.gram(mean))
+    return max(found, 1 / np.sqrt(varying))
 
 
 public(__name__.partition(".")[0], ["UnitsWarning"], globals())

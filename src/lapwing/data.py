@@ -540,9 +540,9 @@ class SparseData(Data):
 
     is_sparse = True
 
-    @property
-    def is_large(self) -> bool:  # type: ignore[override]
-        return min(self.n, self.d) > LARGE_SIDE
+    def __init__(self, *rows: Any, **options: Any):
+        super().__init__(*rows, **options)
+        self.is_large = min(self.n, self.d) > LARGE_SIDE
 
     @cached_property
     def _full(self) -> tuple[np.ndarray, Data]:

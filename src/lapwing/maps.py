@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from ._arrays import Array, row_blocks
 from ._validation import caller_stacklevel
 from .data import EPS, MOST_ENTRY, Data, squared_lengths
-from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solve
+from .solvers import LanczosError, RankError, largest_value, numerical_rank, seeded_eigsh, solve
 
 # The rounding of rows before they are centred adds at most this share of their sum of squares to an eigenvalue of their scatter.
 ROUNDING = {"float64": EPS**2, "float32": float(np.finfo(np.float32).eps) ** 2}
@@ -76,6 +76,7 @@ class Centre(NamedTuple):
     degrees: np.ndarray | None = None
     at_origin: bool = False
     is_seen: bool = True  # whether the constraint changes with it, as a diagonal one does and a Laplacian does not
+    moves: bool = True  # whether the constraint or what is minimised changes with it
 
 
 class Coordinates(NamedTuple):
@@ -120,15 +121,17 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_product
     """
     plain = data.mean()
     mean = np.zeros(data.d) if centre.at_origin else plain if centre.degrees is None else data.mean(centre.degrees)
-    whole = keep.share is None and centre.is_seen and not keep.principal
+    whole = keep.share is None and not keep.principal
     if centre.at_origin:
         _check_origin(data, plain, centre)
-    by_products = data.is_large or (by_products and data.is_sparse)
-    if whole and (by_products or not data.is_wide):
-        return Coordinates(data, mean, np.transpose, mean, by_products=by_products)
-    about = mean if whole and centre.at_origin else plain
+    by_products = whole and (data.is_large or (by_products and data.is_sparse))
+    if by_products or (whole and centre.is_seen and not data.is_wide):
+        about = mean if centre.moves else plain
+        return Coordinates(data, about, np.transpose, mean, by_products=by_products)
+    moved = centre.at_origin and centre.moves
+    about = mean if whole and moved else plain
     values, total, N, C = directions(data, about, keep)
-    if thin and C is None and not (centre.at_origin and centre.is_seen) and not _is_truncated(data, keep):
+    if thin and C is None and not moved and not _is_truncated(data, keep):
         shift = np.zeros(N.shape[1]) if centre.degrees is None else (mean - plain) @ N
         near = plain if centre.degrees is None else mean
         spectrum, p = (values, total), N.shape[1]
@@ -137,7 +140,7 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_product
     shift = np.zeros(F.d)
     if centre.degrees is not None:
         shift = F.mean(centre.degrees)
-    elif centre.at_origin and centre.is_seen and about is not mean:
+    elif moved and about is not mean:
         shift = -(about @ N)
     return Coordinates(F, shift, lambda V: (N @ V).T, mean, (values, total), N.shape[1])
 
@@ -148,7 +151,7 @@ def _check_origin(data: Any, mean: np.ndarray, centre: Centre) -> None:
     if not variances.any():
         raise RankError(CONSTANT)
     lost = EPS * (mean @ mean) / np.median(variances[variances > 0])
-    if centre.is_seen and lost > MOST_LOST:
+    if centre.moves and lost > MOST_LOST:
         message = f"X is so far from 0 that center=False leaves an accuracy of {lost:.0g}; subtract a mean first"
         warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
 
@@ -272,6 +275,26 @@ def _gram_operator(data: Any, about: np.ndarray, keep: Keep) -> tuple[Any, float
     if data.weights is not None:
         F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
     return F @ F.T if data.is_wide else F.T @ F, total, floor
+
+
+def effective_rank(data: Any, mean: np.ndarray, weights: np.ndarray, enough: float) -> float:
+    """(tr B)² / ‖B‖² of the form B of sparse rows under these weights, which is not formed; ``enough`` where it is that at least.
+
+    ‖B‖² is at most tr B times the largest eigenvalue, or else that of the products of all rows or columns, some at a time.
+    """
+    r, m = np.sqrt(weights), mean
+    A = sparse.csr_array(sparse.diags_array(r) @ data.X.astype(np.float64))
+    trace = A.power(2).sum() + (m @ m) * weights.sum() - 2 * m @ (A.T @ r)
+    C = aslinearoperator(A) - aslinearoperator(r[:, None]) @ aslinearoperator(m[None])
+    if largest_value(C.T @ C) * enough <= trace:
+        return enough
+    if A.shape[0] > A.shape[1]:
+        A, r, m = sparse.csr_array(A.T), m, r
+    At, along, squares = sparse.csr_array(A.T), A @ m, 0.0
+    for rows in row_blocks(*(A.shape[0],) * 2):
+        P = (A[rows] @ At).toarray() - np.outer(along[rows], r) - np.outer(r[rows], along - (m @ m) * r)
+        squares += np.vdot(P, P)
+    return float(trace**2 / squares)
 
 
 def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel) -> Coordinates:

@@ -233,6 +233,21 @@ def sparse_rows(n=700, d=510, filled=0.05):
     return sparse.csr_array(X @ sparse.diags_array(np.linspace(3, 0.2, d))), rng.uniform(size=(n, 2))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("pca", [None, 5])
+@pytest.mark.parametrize("kind", [GraphPCA, MULTISPATI])
+def test_a_variance_about_the_origin(kind, pca, form):
+    """Unlike a Laplacian, these matrices see where the origin is."""
+    rows = X + 3
+    model = kind(2, center=False, pca=pca, standardize=False).fit(form(rows))
+    A = sum(t.coefficient * t.laplacian.toarray() for t in kind(2).problem(rows).minimise)
+    N = np.eye(7) if pca is None else np.linalg.svd(rows - rows.mean(axis=0))[2][:pca].T
+    values, V = np.linalg.eigh(N.T @ rows.T @ A @ rows @ N)
+    np.testing.assert_allclose(model.eigenvalues_, values[:2], rtol=1e-9)
+    assert o.angle(model.components_.T, N @ V[:, :2]) < 1e-7
+    assert not model.mean_.any()
+
+
 @pytest.mark.parametrize("kind", [GraphPCA, MULTISPATI, ContrastivePCA])
 def test_few_directions_of_sparse_rows_are_found_by_products(kind):
     X, places = sparse_rows()

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP, KernelLPP
+from lapwing import DNE, LPCA, LPDP, LPP, LSDA, MFA, MMC, NPE, OLPP, ONPP, KernelLPP
 from lapwing.graphs import KNN, Complete, Repulsion, SameClass
 
 X, y = load_digits(return_X_y=True)
@@ -71,27 +71,52 @@ def test_lanczos_steps_are_counted_by_components():
             refused.fit(X, MANY)
 
 
-@pytest.fixture
-def text(monkeypatch):
-    """Sparse data that counts as large."""
-    large_from(monkeypatch, 100)
-    rows = sparse.random(300, 400, density=0.05, format="csr", random_state=0)
+@pytest.fixture(params=["few words", "too large"])
+def words(request, monkeypatch):
+    """Rows of which nearly all entries are 0, or that count as too large to be decomposed whole."""
+    large = request.param == "too large"
+    if large:
+        large_from(monkeypatch, 100)
+    rows = sparse.random(300, 400, density=0.08 if large else 0.02, format="csr", random_state=0)
     return rows + sparse.csr_matrix((np.ones(300), (np.arange(300), MANY)), shape=rows.shape)
 
 
-@pytest.mark.parametrize("estimator", [LPP(3), NPE(3), LPDP(3)], ids=str)
-def test_ridge_of_large_sparse_data(text, estimator):
+@pytest.mark.parametrize(
+    ("estimator", "ridge"), [(LPP(3), 3), (NPE(3), 3), (LPDP(3), 3), (LSDA(3), 1), (LPP(3, graph="semi"), 0.3)], ids=str
+)
+def test_ridge_of_words(words, estimator, ridge):
     """As docs/defaults.md says."""
-    automatic = clone(estimator).fit(text, MANY)
-    assert automatic.n_pca_ is None
-    given = clone(estimator).set_params(ridge=30, pca=None).fit(text, MANY)
-    np.testing.assert_array_equal(automatic.components_, given.components_)
+    automatic = clone(estimator).fit(words, MANY)
+    assert (automatic.settings_["ridge"], automatic.settings_["pca"]) == (ridge, None)
+    given = clone(estimator).set_params(ridge=ridge, pca=None).fit(words, MANY)
+    np.testing.assert_allclose(automatic.components_, given.components_, atol=1e-10)
 
 
-@pytest.mark.parametrize("estimator", [OLPP(3), MMC(3), MFA(3), LPP(3, penalty=15)], ids=str)
-def test_directions_of_large_sparse_data(text, estimator):
-    assert estimator.fit(text, MANY).n_pca_ == 100
-    assert estimator.set_params(n_components=55).fit(text, MANY).n_pca_ == 110
+@pytest.mark.parametrize(
+    ("estimator", "few", "many"),
+    [
+        (OLPP(3), 4, 69),
+        (LPP(3, graph=SameClass(), ridge=0), 100, 110),
+        (MMC(3), None, 110),
+        (DNE(3), 100, 110),
+        (LPP(3, penalty=15), 100, 110),
+        (LPCA(3), None, None),
+    ],
+    ids=str,
+)
+def test_directions_of_words(words, estimator, few, many):
+    """A variance says itself which directions matter, and so does a margin, of nine directions between ten classes."""
+    assert clone(estimator).fit(words, MANY).settings_["pca"] == few
+    assert clone(estimator).set_params(n_components=55).fit(words, MANY).settings_["pca"] == many
+
+
+def test_classes_without_a_margin_take_directions_of_words(monkeypatch):
+    """Labels that say nothing leave no direction along which classes differ more than they vary."""
+    large_from(monkeypatch, 30)
+    rows = sparse.random(2000, 40, density=0.3, format="csr", random_state=0)
+    model = MMC(3).fit(rows, np.random.RandomState(0).randint(10, size=2000))
+    assert model.n_pca_ >= 39  # nearly all 40, and not none
+    assert model.eigenvalues_[0] > 0
 
 
 def test_small_columns_count():

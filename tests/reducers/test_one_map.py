@@ -5,14 +5,14 @@ import warnings
 import dask.array as da
 import numpy as np
 import pytest
-from limits import large_from, thin_from
+from limits import other_way_from, words_below
+from oracles import texts
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import normalize
 
 import lapwing
 from lapwing import UnitsWarning
+from lapwing.graphs import KNN, Repulsion
 
 SUPERVISED = {
     "LPP": lapwing.LPP("auto", graph="supervised"),
@@ -121,17 +121,6 @@ def test_what_divides():
     assert projected(lapwing.LPP(2, graph="supervised"), rare, np.arange(4000) % 4, rare)[1] is None
 
 
-def texts(n=900, d=820):
-    """Frequent and rare words under weights as those of tf-idf, in rows of length 1, of 5 classes."""
-    rng = np.random.RandomState(0)
-    y = rng.randint(5, size=n)
-    often = np.exp(rng.standard_normal((5, d)) * (rng.rand(5, d) < 0.1)) / (1 + np.arange(d)) ** 0.9
-    X = sparse.csr_array(np.vstack([rng.multinomial(40, often[c] / often[c].sum()) for c in y]).astype(float))
-    X.data = 1 + np.log(X.data)
-    X = X @ sparse.diags_array(1 + np.log((1 + n) / (1 + np.bincount(X.indices, minlength=d))))
-    return sparse.csr_array(normalize(X)), y
-
-
 def test_few_directions_of_texts_are_no_dense_problem():
     X, y = texts()
     model = lapwing.LPP("auto", graph="supervised").fit(X, y)
@@ -144,8 +133,28 @@ def test_few_directions_of_texts_are_no_dense_problem():
         np.testing.assert_allclose(Z, expected, atol=1e-10 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        lapwing.LSDA(4, graph=2, center="mean"),
+        lapwing.LPP(4, ridge=1.0, graph=KNN(2, symmetry="and") - 0.1 * Repulsion(9)),
+        lapwing.MMC(3),
+        lapwing.LPCA(3),
+        lapwing.LPDP(4),
+    ],
+    ids=repr,
+)
+def test_other_methods_of_sparse_texts_find_what_dense_ones_do(model, monkeypatch):
+    """Also where rows have no degree, so that the constraint does not see them, and repel."""
+    other_way_from(monkeypatch, "auto.NEIGHBOR_SIDE", 500)
+    X, y = texts(560, 720)
+    sparsely, densely = (clone(model).fit(rows, y).transform(X) for rows in (X, X.toarray()))
+    np.testing.assert_allclose(sparsely, densely, atol=1e-9 * np.abs(densely).max())
+
+
 def test_all_directions_of_texts_are_a_dense_problem(monkeypatch):
-    thin_from(monkeypatch, 200, 0.5)
+    other_way_from(monkeypatch, "auto.PRODUCT_SIDE", 200)
+    words_below(monkeypatch, 0.5)
     X, y = texts(240, 220)
     assert lapwing.LPP(4, graph="supervised", ridge=0.5).fit(X, y).solver_ == "lanczos"
     with pytest.warns(UserWarning, match="tell 5 classes apart"):
@@ -165,16 +174,3 @@ def test_spread_of_texts(cut):
     assert sparsely.solver_ == "lanczos"
     np.testing.assert_allclose(sparsely.settings_["ridge"], densely.settings_["ridge"], rtol=1e-10)
     assert (sparsely.settings_["ridge"] < 1) == cut
-
-
-@pytest.mark.parametrize("side", [790, 850])
-def test_scores_are_smooth_across_limits(side, monkeypatch):
-    """Held-out scores on both sides of each number of columns at which sparse rows go another way."""
-    X, y = texts(1500, 900)
-    large_from(monkeypatch, side)
-    scores = []
-    for d in (side - 10, side + 30):
-        model = lapwing.LPP("auto", graph="supervised").fit(X[:1000, :d], y[:1000])
-        Z, T = model.transform(X[:1000, :d]), model.transform(X[1000:, :d])
-        scores.append(KNeighborsClassifier(1).fit(Z, y[:1000]).score(T, y[1000:]))
-    assert abs(scores[1] - scores[0]) <= np.sqrt(scores[0] * (1 - scores[0]) / 500)

@@ -78,7 +78,7 @@ class MMC(OfClasses, LinearReducer, without=("graph", "normalize")):  # type: ig
         of (1), the sum of all positive eigenvalues of :math:`S_b - S_w`.
     pca
         As in :class:`LPP`. ``"auto"`` keeps 99 % of the variance, and all of it where classes have fewer than ten samples on
-        average.
+        average, and of rows of words.
     ... : As in :class:`OLPP`
 
     Attributes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._extras import verbosity
 from .._validation import caller_stacklevel, check_count, check_not_negative
-from ..auto import LARGE_RIDGE, GraphFacts, Rules, Settings
+from ..auto import GraphFacts, Rules, Settings
 from ..data import Data, validated
 from ..graphs import KNN, Graph
 from ..maps import Coordinates
@@ -30,7 +31,6 @@ RIDGE = 10.0
 TOLERANCE = 1e-12  # conjugate gradients stop at this share of the right-hand side
 MOST_STEPS = 2000  # or fail after so many steps
 EXPRESSED = 1e-5  # terms express the eigenvectors of the graph where a regression without a ridge misses them by less
-LEAST_RIDGE = 1e-9  # what stands for no ridge where the matrices are operators, of which no rank is known
 TIED = 1e-9  # eigenvalues of a graph, which are at most 2, count as equal where they differ by no more than this
 
 
@@ -240,7 +240,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     _takes_blocks: ClassVar[bool] = False  # documents are sparse, and rows in blocks are dense
     _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
     _takes_weights: ClassVar[bool] = False  # the regression reads documents one by one
-    _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE, unit_length=True)
+    _rules: ClassVar[Rules] = Rules(ridge=RIDGE, unit_length=True)
     _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "scaling": ("auto", "unit", "constraint")}
 
     def default_graph(self, n_neighbors: int) -> Graph:
@@ -288,7 +288,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         # The eigenvectors of a graph of a few documents say nothing of the others. Without a ridge, the pencil (2) is solved,
-        # or the regression where that is large and the terms express the eigenvectors, so that both are equal.
+        # or the regression where the pencil is large and the terms express the eigenvectors, so that both are equal.
         if graphs.is_sampled or (chosen.ridge == 0 and not data.is_large):
             return super()._solve(F, data, problem, graphs, chosen)
         D, pulling = problem.degrees, all(term.coefficient > 0 for term in problem.minimise)
@@ -299,7 +299,8 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
             raise ValueError(
                 f"all documents are the same up to their length (n_features={data.d}), so there is nothing to tell apart"
             )
-        ridge = RIDGE if isinstance(self.ridge, str) else float(self.ridge)
+        ridge = chosen.ridge
+        assert ridge is not None
         rho = ridge * trace / min(data.n, data.d)
         try:
             a = ridge_regression(F, D, graph.vectors, rho)  # the second of (1)
@@ -311,11 +312,10 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
             ridge == 0
             and np.abs(data.centred(F.mean) @ a - graph.vectors).max() > EXPRESSED * np.abs(graph.vectors).max()
         ):
-            F = super()._map(data, problem, graphs, chosen)
-            found = super()._solve(F, data, problem, graphs, chosen._replace(ridge=LEAST_RIDGE))
-            return found._replace(chosen=chosen)
+            (data := copy(data)).is_large = False
+            return super()._solve(super()._map(data, problem, graphs, chosen), data, problem, graphs, chosen)
         a = a / np.linalg.norm(a, axis=0) if self.scaling != "constraint" else a
-        return Found(F._replace(back=lambda _: a.T), (None, None), graph, chosen._replace(ridge=ridge))
+        return Found(F._replace(back=lambda _: a.T), (None, None), graph, chosen)
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
         super()._store(data, F, problem, graphs, found)

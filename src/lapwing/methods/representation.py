@@ -20,10 +20,10 @@ from .._validation import caller_stacklevel, check_count, check_not_negative, ch
 from ..auto import GraphFacts, Rules, Settings
 from ..data import FLOATS, Data, SparseData
 from ..graphs import KNN, Complete, Empty, Graph
-from ..maps import Coordinates, Free
+from ..maps import Free
 from ..operators import Structured, identity
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
-from ..reducers import Found, FreeReducer, LinearReducer, build_terms, takes_tensors
+from ..reducers import FreeReducer, LinearReducer, build_terms, takes_tensors
 from ..solvers import Solution, estimate_norm, fix_signs, inverse, largest_value, solve
 from .about import About
 from .discriminant import Supervised, covariance
@@ -31,9 +31,6 @@ from .discriminant import Supervised, covariance
 NEAR_POLE = 0.05  # below this share of the fitted rows' median factor, the equation of a new row is near a pole
 FAR_AWAY = 10.0  # rows whose mean is this many times their spread are moved to the origin
 RHO = 1.02  # rho="auto" of the robust methods
-# Of so many columns and rows, where rows are sparse, one direction in FEW_OF or fewer is found by products.
-MANY, FEW_OF = 500, 20
-NOTHING = 1e-10  # eigenvalues of a variance below this share of the largest count as 0
 ROOM = 30  # dimensions that the basis of a robust step leaves free, to be taken where products give no new directions
 
 
@@ -566,28 +563,9 @@ class _Variance(LinearReducer):
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0)
     _takes_tensors = _takes_weights = _takes_blocks = _takes_sums = False  # the method reads rows one by one
-    _bound: ClassVar[float | None] = None  # what no eigenvalue exceeds, where that is known
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")
-
-    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
-        """Few directions of sparse rows are found by products, without a matrix of all columns."""
-        k, side = chosen.n_components, min(data.n, data.d)
-        few = k is not None and max(MANY, FEW_OF * k) <= side
-        if not (few and data.is_sparse and self.pca in ("auto", None) and self.center in ("auto", "mean")):
-            return super()._map(data, problem, graphs, chosen)
-        mean = data.mean()
-        return Coordinates(data, mean, np.transpose, mean, by_products=True)
-
-    def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
-        if F.by_products:
-            A = F.form(laplacian_sum(problem.minimise))
-            solution = solve(A, None, chosen.n_components, bound=self._bound)
-            if solution.values[-1] < -NOTHING * abs(solution.values[0]):
-                return Found(F, (A, None), solution._replace(rank=None), chosen)
-            F = super()._map(data, problem, graphs, chosen)  # some directions may be such as X does not have
-        return super()._solve(F, data, problem, graphs, chosen)
 
     def _whole_terms(self, data: Data, graphs: GraphFacts) -> list[Term]:
         """The terms of the graph, which must be built on all rows and must not repel."""

@@ -71,6 +71,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _rules: ClassVar[auto.Rules] = auto.Rules()  # what "auto" stands for
     _choices: ClassVar[dict[str, tuple]] = {}  # values of parameters, where they are not those of every method
     _orthogonal: ClassVar[bool] = False
+    _bound: ClassVar[float | None] = None  # what no eigenvalue exceeds, where that is known
     _takes_sparse: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
     # Whether sums over the rows of each class are enough for graphs of classes, and default graphs of many rows are sampled.

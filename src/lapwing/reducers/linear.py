@@ -84,7 +84,10 @@ class LinearReducer(ProjectingReducer):
         matrices = [problem.subject_to, *(term.laplacian for term in problem.minimise)]
         thin = all(M is ORTHOGONAL or (M.sparse is None and M.rest is None) for M in matrices)
         centre = auto.centre(getattr(self, "center", "auto"), problem)
-        return maps.linear(data, chosen.keep, centre, thin, chosen.by_products and problem.degrees is not None)
+        # Rows without degrees are none of the constraint's directions, and may still repel.
+        D, attracts = problem.degrees, all(term.coefficient > 0 for term in problem.minimise)
+        whole = problem.subject_to is ORTHOGONAL or (D is not None and bool(attracts or D.all()))
+        return maps.linear(data, chosen.keep, centre, thin, chosen.by_products and whole)
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
         scale, directions = 1.0 if self.scale_ is None else self.scale_, fix_signs(F.back(V))

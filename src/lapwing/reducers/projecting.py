@@ -9,13 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
-from .._arrays import row_blocks
 from .._extras import verbosity
 from .._validation import caller_stacklevel
 from ..data import EPS, Data, validated
@@ -23,7 +21,7 @@ from ..graphs import Graph
 from ..maps import ROUNDING, Coordinates, tell_hidden
 from ..operators import Structured, diagonal
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
-from ..solvers import RankError, Solution, certify, largest_value, solve, solve_operators, trace_ratio
+from ..solvers import RankError, Solution, certify, solve, solve_operators, trace_ratio
 from .base import Reducer
 
 
@@ -81,14 +79,16 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         try:
             found = self._eigenpairs(F, data, own, chosen)
         except RankError:
+            # The constraint may see directions outside those of large variance, a margin may have no direction at all, and
+            # samples of many classes may lie in fewer dimensions than there are classes. A default must not fail for that, so
+            # all directions are used, or many of rows that are too large for all.
             keep, by_classes = chosen.keep, isinstance(self.n_components, str)
-            if data.is_large or not (by_classes or chosen.by_products or (keep.share is not None and keep.least)):
+            more = keep._replace(share=max(auto.WORD_DIRECTIONS, 2 * keep.n_components) if data.is_large else None)
+            k = None if by_classes and not data.is_large else k
+            other = chosen._replace(keep=more, n_components=k, by_products=False)
+            if other == chosen or not (by_classes or keep.least):
                 raise
-            # The constraint may see directions outside those of large variance, and samples of many classes may lie in fewer
-            # dimensions than there are classes. A default must not fail for that, so all directions are used.
-            k, keep = None if by_classes else k, keep._replace(share=None)
-            chosen = chosen._replace(keep=keep, n_components=k, by_products=False)
-            return self._solve(self._map(data, problem, graphs, chosen), data, problem, graphs, chosen)
+            return self._solve(self._map(data, problem, graphs, other), data, problem, graphs, other)
         if isinstance(self.n_components, Real) and not isinstance(self.n_components, Integral):
             found = found._replace(solution=truncate_to_share(float(self.n_components), found.solution, own))
         # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
@@ -107,7 +107,14 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         lhs = F.form(L)
         rhs: Any = None if B is ORTHOGONAL else F.form(B)
         if B is ORTHOGONAL:
-            return Found(F, (lhs, None), solve(lhs, None, k), chosen)
+            solution = solve(lhs, None, k, bound=self._bound)
+            if (
+                F.by_products
+            ):  # beside directions along which X varies there are those along which it does not, of eigenvalue 0
+                if not solution.values[-1] < -1e-10 * abs(solution.values[0]):
+                    raise RankError(f"n_components={k} is more than the directions that have a margin")
+                solution = solution._replace(rank=None)
+            return Found(F, (lhs, None), solution, chosen)
         if problem.ratio:
             return Found(F, (lhs, rhs), trace_ratio(lhs, rhs, k, rounding_of_form(B, F))[1], chosen)
         w, degrees = np.ones(data.n) if data.weights is None else data.weights, problem.degrees
@@ -115,18 +122,18 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         diagonal = F.data.form_diagonal(B, F.mean) if is_operator else np.empty(0)
         ridge = chosen.ridge
         if ridge is None and is_operator:
-            ridge = 1.0 if degrees is None else _spread(data, rhs, F.mean, w * degrees, diagonal.sum())
+            ridge = auto.spread_of_rows(F.data, F.mean, w if degrees is None else w * degrees)
         elif ridge is None:
             ridge = auto.spread(rhs)
         per = data.size if self._rules.of_kernel else None
-        if ridge and degrees is not None and per is None and (is_operator or auto.is_thin(data)):
-            # The rank of thin rows is not found: as many directions as there are rows and columns that vary.
+        if ridge and degrees is not None and per is None and chosen.of_words and chosen.keep.share is None:
+            # The rank of rows of words is not found: as many directions as there are rows and columns that vary.
             per = max(1.0, min(float(w @ (degrees > 0)) - bool(F.origin.any()), np.count_nonzero(data.deviations())))
         total = float(w @ (B.diagonal() if degrees is None else degrees))
         shift = float(w @ np.abs(L.diagonal())) / total if ridge else 0.0
         if is_operator:
             rho = ridge * diagonal.sum() / (per or min(data.size, data.d))
-            solution = solve_operators(lhs, rhs, k, rho, shift, diagonal, 1e-8 if data.is_large else 1e-12)
+            solution = solve_operators(lhs, rhs, k, rho, shift, diagonal)
         else:
             floor = ROUNDING[data.dtype.name] * (np.trace(rhs) + total * (F.mean @ F.mean))
             floor = max(floor, rounding_of_form(B, F)) if degrees is None else floor
@@ -156,24 +163,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
         raise NotImplementedError
-
-
-def _spread(data: Any, B: LinearOperator, mean: np.ndarray, degrees: np.ndarray, trace: float) -> float:
-    """:func:`lapwing.auto.spread` of the form B of sparse rows under these degrees, which is no matrix.
-
-    ‖B‖² is at most tr B times the largest eigenvalue, or else that of the products of all rows or columns, some at a time.
-    """
-    if largest_value(B) * auto.SPREAD_DIRECTIONS <= trace:
-        return 1.0
-    r, m = np.sqrt(degrees), mean
-    A = sparse.csr_array(sparse.diags_array(r) @ data.X.astype(np.float64))
-    if A.shape[0] > A.shape[1]:
-        A, r, m = sparse.csr_array(A.T), m, r
-    At, along, squares = sparse.csr_array(A.T), A @ m, 0.0
-    for rows in row_blocks(*(A.shape[0],) * 2):
-        P = (A[rows] @ At).toarray() - np.outer(along[rows], r) - np.outer(r[rows], along - (m @ m) * r)
-        squares += np.vdot(P, P)
-    return float(min(1.0, trace**2 / squares / auto.SPREAD_DIRECTIONS))
 
 
 def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Solution:

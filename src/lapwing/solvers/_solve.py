@@ -150,7 +150,7 @@ def solve(
 
 
 def solve_operators(
-    A: Any, B: Any, k: int | None, rho: float, shift: float, diagonal: np.ndarray, tol: float = 1e-8
+    A: Any, B: Any, k: int | None, rho: float, shift: float, diagonal: np.ndarray, tol: float = 1e-12
 ) -> Solution:
     """The same where A and B are LinearOperators: Lanczos, with conjugate gradients for ``(B + rho I)^-1``.
 

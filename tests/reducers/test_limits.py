@@ -1,0 +1,98 @@
+"""Is a fit smooth where the library goes another way? Held-out scores on both sides of every size in the code."""
+
+import numpy as np
+import pytest
+from limits import SIZES, other_way_from, sampled_from
+from oracles import texts
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
+
+from lapwing import (
+    DNE,
+    LFDA,
+    LPCA,
+    LPDP,
+    LPI,
+    LPP,
+    LSDA,
+    MFA,
+    MMC,
+    NPE,
+    OLPP,
+    ONPP,
+    GraphPCA,
+    KernelLPP,
+)
+from lapwing.graphs import KNN, Repulsion
+
+MODELS = [
+    LPP(6),
+    LPP("auto", graph="supervised"),
+    LPP(6, graph="semi"),
+    LPP(6, graph=KNN(5) - 0.2 * Repulsion(15)),
+    LPP(6, penalty=15),
+    NPE(6),
+    LPDP(6),
+    OLPP(6),
+    OLPP(4, graph="supervised"),
+    ONPP(6),
+    MMC(4),
+    MMC(8),
+    MFA(4),
+    DNE(4),
+    LSDA(4),
+    LFDA(4),
+    LPI(6),
+    LPCA(6),
+    GraphPCA(6),
+    KernelLPP("auto", graph="supervised"),
+]
+TRAIN, NEW = slice(0, 360), slice(360, 660)
+DENSELY = {"maps.LANCZOS_SIDE", "data.TILED_PAIRS"}  # which only dense rows meet
+
+
+def score(model, X, y, train, new):
+    """Accuracy of the nearest row on rows that are held out, and its standard error."""
+    model = clone(model).fit(X[train], y[train])
+    nearest = KNeighborsClassifier(1).fit(model.transform(X[train]), y[train])
+    found = nearest.score(model.transform(X[new]), y[new])
+    return found, np.sqrt(found * (1 - found) / (new.stop - new.start))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_either_way_of_a_size_scores_alike(model, monkeypatch):
+    X, y = texts(660, 900)
+    base, error = score(model, X, y, TRAIN, NEW)
+    for size in SIZES:
+        rows = X.toarray() if size in DENSELY else X
+        with monkeypatch.context() as patch:
+            other_way_from(patch, size, 100)
+            assert abs(score(model, rows, y, TRAIN, NEW)[0] - base) <= error, size
+
+
+@pytest.mark.parametrize("model", [LPP(10), LPP(10, graph="semi"), NPE(10), OLPP(10), LPDP(10)], ids=repr)
+def test_a_sample_of_the_rows_scores_as_all_of_them(model, monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    whole, error = score(model, X, y, slice(0, 1300), slice(1300, 1797))
+    sampled_from(monkeypatch, 1200, 600)
+    assert abs(score(model, X, y, slice(0, 1300), slice(1300, 1797))[0] - whole) <= error
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return texts(5040, 4040)
+
+
+@pytest.mark.parametrize("limit", [500, 1800, 4000])
+@pytest.mark.parametrize("model", [LPP("auto", graph="supervised"), MMC(4)], ids=repr)
+def test_scores_are_smooth_over_columns_and_rows(model, limit, documents):
+    """Means of three sizes on each side."""
+    X, y = documents
+    for along in ("rows", "columns"):
+        sides = []
+        for steps in ((-3, -2, -1), (1, 2, 3)):
+            sizes = [(limit + step, 4040) if along == "rows" else (4040, limit + step) for step in steps]
+            sides.append([score(model, X[:, :d], y, slice(0, n), slice(4040, 5040)) for n, d in sizes])
+        below, above = np.mean(sides, axis=1)
+        assert abs(above[0] - below[0]) <= below[1], along
