@@ -72,6 +72,7 @@ class Rules(NamedTuple):
     small_energy: float = 1.0  # the same for small classes, where labels alone say what attracts
     neighbor_energy: float | None = None  # the same where no labels attract; None uses ``energy`` there too
     directions: float = 1.25  # pca="auto" keeps at least this many directions per component
+    by_form: bool = False  # whether what is maximised says itself which directions matter, as a margin or a variance
     ridge: float = 0.0  # ridge="auto" where X can be decomposed whole and no labels attract
     label_ridge: float | None = None  # the same where labels alone attract; None chooses by the spread of the variance
     sum_ridge: float = 0.3  # the same where labels and neighbours attract
@@ -165,8 +166,11 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     # Maps without pca= have other words for n_components=, and ask for them themselves.
     count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
     count = int(count) if isinstance(count, Integral) else None
-    principal, of_words = constraint == "trace-ratio", not rules.of_kernel and is_of_words(data)
-    large, side = data.is_large and of_words, min(data.size, data.d)
+    principal, side, of_words = constraint == "trace-ratio", min(data.size, data.d), False
+    if "pca" in given and data.has_features and not rules.of_kernel:
+        data.deviations()  # finds the shares as well
+        of_words = data.is_large or bool(np.mean(data.shares) < WORD_SHARE)
+    large = of_words and data.is_large
     # Whether a ridge can take the place of truncation.
     has_ridge = "ridge" in given and constraint == "matrix"
     instead = has_ridge and given.get("normalize") != "trace" and graphs.penalty is None
@@ -198,24 +202,16 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         if k is None or share:  # where all components are asked for, most of the variance is kept
             kept, few = max(kept, 0.9), 1.0
         kept = few if graphs.labels_alone and _has_small_classes(data) else kept
-        # A margin or a variance says itself which directions matter; there are fewer directions with a margin than classes.
-        by_form = rules.energy > 0.9 and count is not None and (rules.energy == 1 or count < data.class_sizes.size)
+        # There are fewer directions with a margin than classes.
+        by_form = rules.by_form and count is not None and (not graphs.labels_attract or count < data.class_sizes.size)
         if kept and (of_words or (by_form and kept == 1 and side >= PRODUCT_SIDE)):
             kept = None if by_form else max(WORD_DIRECTIONS, 2 * (count or 1))
     least = ceil(rules.directions * (count or 1))
     least_side = PRODUCT_SIDE if graphs.labels_alone or ridge == 0 else NEIGHBOR_SIDE
     few = count is not None and least_side <= side >= PRODUCT_FEW * count and given.get("normalize") != "trace"
-    by_products = few and kept is None and (of_words or rules.energy == 1)
+    by_products = few and kept is None and (of_words or rules.by_form)
     keep = Keep(kept, count or 1, least, principal)
     return Settings(count, keep, ridge, graphs.equal_say, by_products=by_products, of_words=of_words)
-
-
-def is_of_words(data: Any) -> bool:
-    """Whether nearly all entries are 0, however they are stored, or X is too large to be decomposed whole."""
-    if data.is_large or not data.has_features:
-        return data.is_large
-    data.deviations()  # finds the shares as well
-    return bool(np.mean(data.shares) < WORD_SHARE)
 
 
 def _has_small_classes(data: Any) -> bool:

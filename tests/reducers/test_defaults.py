@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from lapwing import DNE, LPCA, LPDP, LPP, LSDA, MFA, MMC, NPE, OLPP, ONPP, KernelLPP
+from lapwing import DNE, LPCA, LPDP, LPP, LSDA, MFA, MMC, NPE, OLPP, ONPP, GraphPCA, KernelLPP
 from lapwing.graphs import KNN, Complete, Repulsion, SameClass
 
 X, y = load_digits(return_X_y=True)
@@ -100,7 +100,8 @@ def test_ridge_of_words(words, estimator, ridge):
         (MMC(3), None, 110),
         (DNE(3), 100, 110),
         (LPP(3, penalty=15), 100, 110),
-        (LPCA(3), None, None),
+        (LPCA(3), 100, 110),
+        (GraphPCA(3), None, None),
     ],
     ids=str,
 )

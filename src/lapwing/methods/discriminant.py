@@ -104,7 +104,7 @@ class MMC(OfClasses, LinearReducer, without=("graph", "normalize")):  # type: ig
     about = About("classes", "S_w − S_b", "orthogonal", ("dense", "sparse"))
     _orthogonal: ClassVar[bool] = True
     # The margin overfits less than neighbourhoods do, so that most directions are kept.
-    _rules: ClassVar[Rules] = Rules(energy=0.99, small_energy=1.0)
+    _rules: ClassVar[Rules] = Rules(energy=0.99, small_energy=1.0, by_form=True)
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return SameClass() * 2 - Complete(among="labelled")  # S_w - S_b, since S_b = S_t - S_w

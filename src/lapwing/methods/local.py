@@ -75,7 +75,7 @@ class LPCA(LinearReducer):
         found = super()._solve(F, data, problem, graphs, chosen)
         A = found.forms[0] if self.normalize != "trace" else found.F.form(laplacian_sum(problem.minimise))
         spread = sum(data.form_diagonal(term.degrees, data.mean()).sum() for term in problem.minimise)
-        if -self._trace(A, found, problem) <= 1e-14 * spread:
+        if -np.trace(A) <= 1e-14 * spread:
             raise ValueError(
                 "the patches have no scatter: samples and their neighbours are equal, or nearly so beside the spread of X; use "
                 "more neighbours, or take far samples out"
@@ -84,12 +84,7 @@ class LPCA(LinearReducer):
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
         super()._store(data, F, problem, graphs, found)
-        self.explained_ratio_ = found.solution.values / self._trace(found.forms[0], found, problem)
-
-    def _trace(self, A: Any, found: Found, problem: Problem) -> float:
-        if isinstance(A, np.ndarray):
-            return float(np.trace(A))
-        return float(found.F.form_diagonal(laplacian_sum(problem.minimise)).sum())
+        self.explained_ratio_ = found.solution.values / np.trace(found.forms[0])
 
     def local_subspaces(self, X: Any, n_components: int | None = None) -> Local:
         """The local subspace of each row of X, and the coordinates of its patch in it (Theorem 1).

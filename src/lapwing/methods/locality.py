@@ -87,7 +87,7 @@ class LPP(LinearReducer):
     pca : "auto", None, int, float or "lanczos", default="auto"
         How many principal directions of X the method may use, once the graph is built. A float in (0, 1] is the share of the
         variance to keep, an integer is the number of directions, None keeps all, and ``"lanczos"`` the larger half of what 12
-        Lanczos steps per component find, which takes less time than exact directions where X has many rows and columns.
+        Lanczos steps per component find, which saves time where X has many rows and columns.
 
         ``"auto"`` keeps all where there is a ridge, or where labels alone attract and classes are small; otherwise it keeps 90
         % of the variance (of rows of words 100 directions), and at least 1.25 directions per component.

@@ -561,7 +561,7 @@ class _Variance(LinearReducer):
     """Base of methods that maximise a variance. Directions of little variance do no harm, so none are left out."""
 
     _orthogonal: ClassVar[bool] = True
-    _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0)
+    _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0, by_form=True)
     _takes_tensors = _takes_weights = _takes_blocks = _takes_sums = False  # the method reads rows one by one
 
     def default_graph(self, n_neighbors: int) -> Graph:
