@@ -55,7 +55,7 @@ def test_sums_over_classes(by_class):
     summary, data = sums.summary(labelled=True), Data(X, y, w)
     about = data.mean() + 0.3
     np.testing.assert_allclose(summary.mean(), data.mean(), rtol=1e-14)
-    np.testing.assert_allclose(summary.deviations(), data.deviations(), rtol=1e-9)
+    np.testing.assert_allclose(summary.deviations, data.deviations, rtol=1e-9)
     np.testing.assert_allclose(summary.gram(about), data.gram(about), rtol=1e-9)
     np.testing.assert_allclose(np.sort(summary.class_sizes), np.sort(data.class_sizes), rtol=1e-12)
     weights = np.array([1.0, 2.0, 4.0, 0.5]) if by_class else np.full(4, 3.0)  # of each class, and of unknown labels
@@ -102,7 +102,7 @@ def test_rows_that_are_not_held_are_summed_up():
     X, y = rng.standard_normal((60, 5)) * np.arange(1, 6) + 1e4, rng.randint(-1, 3, 60)
     request, scale, data = Request(3, queries=6), 1.0 + np.arange(5), Data(X, y)
     rows = BlockData(InParts(X), y, requests=[request], by_class=True)
-    np.testing.assert_allclose(rows.deviations(), data.deviations(), rtol=1e-9)
+    np.testing.assert_allclose(rows.deviations, data.deviations, rtol=1e-9)
     np.testing.assert_array_equal(rows.class_sizes, data.class_sizes)
     found, data = rows.divided(scale).with_neighbors([request]), data.divided(scale)
     assert found.n < data.n

@@ -168,8 +168,8 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     count = int(count) if isinstance(count, Integral) else None
     principal, side, of_words = constraint == "trace-ratio", min(data.size, data.d), False
     if "pca" in given and data.has_features and not rules.of_kernel:
-        data.deviations()  # finds the shares as well
-        of_words = data.is_large or bool(np.mean(data.shares) < WORD_SHARE)
+        _, shares = data.deviations, data.shares  # found together
+        of_words = data.is_large or bool(np.mean(shares) < WORD_SHARE)
     large = of_words and data.is_large
     # Whether a ridge can take the place of truncation.
     has_ridge = "ridge" in given and constraint == "matrix"
@@ -202,8 +202,8 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         if k is None or share:  # where all components are asked for, most of the variance is kept
             kept, few = max(kept, 0.9), 1.0
         kept = few if graphs.labels_alone and _has_small_classes(data) else kept
-        # There are fewer directions with a margin than classes.
-        by_form = rules.by_form and count is not None and (not graphs.labels_attract or count < data.class_sizes.size)
+        # There are fewer directions with a margin, of which not all are kept, than classes.
+        by_form = rules.by_form and count is not None and (rules.energy == 1 or count < data.class_sizes.size)
         if kept and (of_words or (by_form and kept == 1 and side >= PRODUCT_SIDE)):
             kept = None if by_form else max(WORD_DIRECTIONS, 2 * (count or 1))
     least = ceil(rules.directions * (count or 1))
@@ -283,7 +283,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings | None, data: Any
     if isinstance(getattr(estimator, "ridge", 0.0), str) and getattr(estimator, "constraint", "matrix") == "matrix":
         regular = getattr(estimator, "pca", None) == "auto" and graphs.labels_attract and graphs.only_attracts
     invariant = not rules.of_kernel and graphs.of_classes and regular
-    s = data.deviations()  # finds the shares as well
+    s = data.deviations  # finds the shares as well
     varying = s[s > 0]
     if always or not varying.size:
         return np.where(s > 0, s, 1.0) if varying.size else None
@@ -307,7 +307,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings | None, data: Any
     return np.where(s > 0, s, 1.0)
 
 
-def centre(center: Any, problem: Any) -> Centre:
+def centre(center: Any, problem: Any, weights: Any = None) -> Centre:
     """``center=``: what is subtracted. Where the constraint is a diagonal matrix, it is the mean weighted by the degrees."""
     degrees = problem.degrees
     if center == "degree" and degrees is None:
@@ -317,7 +317,8 @@ def centre(center: Any, problem: Any) -> Centre:
     weighted = center in ("auto", "degree") and degrees is not None and np.ptp(degrees) > 0
     moves = seen = degrees is not None
     if center is False and not seen:  # Laplacians do not change with it, and other matrices do
-        parts = [(term.coefficient, term.laplacian) for term in problem.minimise]
+        terms = [(term.coefficient, term.laplacian) for term in problem.minimise]
+        parts = terms if weights is None else [(c, L.repeated(weights)) for c, L in terms]
         sums = sum(c * (L @ np.ones((L.n, 1))) for c, L in parts)
         moves = bool(np.abs(sums).max() > 1e-8 * max(np.abs(c * L.diagonal()).max() for c, L in parts))
     return Centre(degrees if weighted else None, center is False, seen, moves)
@@ -375,7 +376,7 @@ def width_share(graphs: GraphFacts, data: Any) -> float:
     """
     if not graphs.labels_alone or not data.has_features:
         return LABEL_WIDTH if graphs.labels_attract else PLAIN_WIDTH
-    variances = data.deviations() ** 2
+    variances = data.deviations**2
     varying = np.count_nonzero(variances > np.finfo(np.float64).eps * variances.max())
     if not varying:
         return 1.0

@@ -215,7 +215,6 @@ class Data:
         self.slices = [slice(start, start + step) for start in range(0, self.n, step)]  # of rows, for sums of products
         self._wide_step = max(1, 2 * BLOCK_BYTES // (8 * max(1, self.n)))  # columns of all rows that are read at a time
         self._mean: np.ndarray | None = None
-        self._deviations: np.ndarray | None = None
         self._gram: np.ndarray | None = None
         self._found: dict[tuple, tuple[Any, Edges]] = {}
         self.views: dict[int, tuple[Any, Data]] = {}  # other rows that graphs are built on, by the id of their maker
@@ -247,20 +246,19 @@ class Data:
             self._mean = mean
         return mean
 
+    @cached_property
     def deviations(self) -> np.ndarray:
         """The standard deviations of the columns, exactly 0 for constant ones."""
-        if self._deviations is None:
-            mean, w = self.mean(), self.weights
-            shift, squares, filled = self.own(mean), 0.0, 0.0
-            for rows in self.slices:
-                part, there = self._part(rows, ALL, shift), self._rows[rows] != 0
-                part *= part
-                squares = squares + (part.sum(0) if w is None else w[rows] @ part)
-                whole = w is None and bool(there.all())  # as most rows are, which need no sums
-                filled = filled + (len(there) * there[0] if whole else there.sum(0) if w is None else w[rows] @ there)
-            s, self.shares = np.sqrt(self.host(squares) / self.size), self.host(filled) / self.size
-            self._deviations = np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
-        return self._deviations
+        mean, w = self.mean(), self.weights
+        shift, squares, filled = self.own(mean), 0.0, 0.0
+        for rows in self.slices:
+            part, there = self._part(rows, ALL, shift), self._rows[rows] != 0
+            part *= part
+            squares = squares + (part.sum(0) if w is None else w[rows] @ part)
+            whole = w is None and bool(there.all())  # as most rows are, which need no sums
+            filled = filled + (len(there) * there[0] if whole else there.sum(0) if w is None else w[rows] @ there)
+        s, self.shares = np.sqrt(self.host(squares) / self.size), self.host(filled) / self.size
+        return np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
 
     def divided(self, scale: np.ndarray) -> Data:
         """The rows, each column divided by its scale."""
@@ -370,7 +368,7 @@ class Data:
             G = self.gram(mean)
             return np.einsum("ij,ij->j", Q, G @ Q) / np.trace(G)
         along, w = np.square(self.centred(mean) @ Q), np.ones(self.n) if self.weights is None else self.weights
-        return w @ along / (self.size * np.square(self.deviations()).sum())
+        return w @ along / (self.size * np.square(self.deviations).sum())
 
     def centred(self, about: np.ndarray) -> LinearOperator:
         """``X - 1 aboutᵀ`` as an operator, which is never formed."""
@@ -540,9 +538,9 @@ class SparseData(Data):
 
     is_sparse = True
 
-    def __init__(self, *rows: Any, **options: Any):
-        super().__init__(*rows, **options)
-        self.is_large = min(self.n, self.d) > LARGE_SIDE
+    @cached_property
+    def is_large(self) -> bool:  # type: ignore[override]
+        return min(self.n, self.d) > LARGE_SIDE
 
     @cached_property
     def _full(self) -> tuple[np.ndarray, Data]:
@@ -565,6 +563,7 @@ class SparseData(Data):
             self._mean = mean
         return mean
 
+    @cached_property
     def deviations(self) -> np.ndarray:
         mean, w = self.mean(), np.ones(self.n) if self.weights is None else self.weights
         each = (self.X.data != 0) * np.repeat(w, np.diff(self.X.indptr))

@@ -147,7 +147,7 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_product
 
 def _check_origin(data: Any, mean: np.ndarray, centre: Centre) -> None:
     """Raise where X is constant, and warn where a constraint that is not centred loses its digits to the mean."""
-    variances = np.square(data.deviations())
+    variances = np.square(data.deviations)
     if not variances.any():
         raise RankError(CONSTANT)
     lost = EPS * (mean @ mean) / np.median(variances[variances > 0])
@@ -266,7 +266,7 @@ def _by_steps(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, flo
 
 def _gram_operator(data: Any, about: np.ndarray, keep: Keep) -> tuple[Any, float, float]:
     """The smaller Gram matrix as an operator, its trace, and what rounding adds to an eigenvalue."""
-    variances, apart = data.deviations() ** 2, data.mean() - about
+    variances, apart = data.deviations**2, data.mean() - about
     if not variances.any():
         keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
     total = float(data.size * (variances.sum() + apart @ apart))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ class Summary(Data):
             self._gram = total
         return self._gram
 
+    @cached_property
     def deviations(self) -> np.ndarray:
         mean = self.mean()
         variances = np.diagonal(self.gram(mean)) / self.size

@@ -133,8 +133,8 @@ def test_files_and_names(tmp_path):
 
 
 def test_the_command_line_takes_a_share():
-    from lapwing.cli._graphs import Choice, configure
+    from lapwing.cli._graphs import configure
 
     model = MMC()
-    configure(model, Choice(None, None, {}, "0.95"))
+    configure(model, None, None, {}, "0.95")
     assert model.n_components == 0.95

@@ -166,6 +166,7 @@ class BlockData(Data):
         sums, rows = self.X.each(partial(_added, none, numbers, self.codes, self.weights, angles), "adding up")
         return sums, numbers, np.concatenate(rows)
 
+    @cached_property
     def deviations(self) -> np.ndarray:
         sums = self._first[0]
         size, squares = sums.counts.sum(), np.einsum("kii->i", sums.scatters)
@@ -175,6 +176,7 @@ class BlockData(Data):
 
     def divided(self, scale: np.ndarray) -> BlockData:
         data, (sums, numbers, rows) = copy(self), self._first
+        data.deviations = self.deviations / scale
         data.scale, data.is_divided = scale.astype(self.dtype), True
         data._first = sums.divided(scale), numbers, rows / data.scale
         return data

@@ -80,7 +80,7 @@ def rank_of(task: Task, train: np.ndarray, test: np.ndarray) -> int:
     data = as_data(task.divided(train, test)[0][0], None)
     if data.is_large:
         return min(data.n, data.d) - 2
-    return numerical_rank(np.linalg.eigvalsh(data.gram(data.mean()))) if data.deviations().any() else 0
+    return numerical_rank(np.linalg.eigvalsh(data.gram(data.mean()))) if data.deviations.any() else 0
 
 
 class Reference(NamedTuple):

@@ -169,7 +169,7 @@ class Propagated(Graph):
             halves = [np.asarray(map_.transform(X))]
             if (scale := getattr(map_, "scale_", None)) is not None:
                 X = X @ sparse.diags_array(1 / scale) if sparse.issparse(X) else X / scale
-        halves = [half / (np.linalg.norm(as_data(half).deviations()) or 1.0) for half in (X, *halves)]
+        halves = [half / (np.linalg.norm(as_data(half).deviations) or 1.0) for half in (X, *halves)]
         return as_data(sparse.hstack(halves) if sparse.issparse(X) else np.hstack(halves))
 
     def _relabelled(self, data: Data) -> Data:

@@ -78,7 +78,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"graph={graphs.graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave "
                 "queries out, or use LPP"
             )
-        if (self._reads_features or graphs.graph.reads_features) and not data.deviations().any():
+        if (self._reads_features or graphs.graph.reads_features) and not data.deviations.any():
             raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
         return Free(data.n)
 

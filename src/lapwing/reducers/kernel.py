@@ -107,7 +107,7 @@ class KernelReducer(ProjectingReducer):
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
         """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""
-        centre = auto.centre(getattr(self, "center", "auto"), problem)
+        centre = auto.centre(getattr(self, "center", "auto"), problem, data.weights)
         if data.learnt:
             return maps.linear(data, chosen.keep, centre)._replace(features=(Kernel(), data.learnt))
         gamma = self._width(data, graphs)
@@ -135,7 +135,7 @@ class KernelReducer(ProjectingReducer):
         if self.kernel == "precomputed" or callable(self.kernel):
             return None
         # Divided columns have a variance of 1 each; of others, what their means differ by counts as well.
-        variance = 1.0 if data.is_divided else float(np.mean(data.deviations() ** 2) + np.var(data.mean()))
+        variance = 1.0 if data.is_divided else float(np.mean(data.deviations**2) + np.var(data.mean()))
         scale = 1 / (data.d * variance) if variance > 0 else 1.0
         return scale * (auto.width_share(graphs, data) if self.gamma == "auto" else 1.0)
 

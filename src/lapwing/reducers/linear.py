@@ -83,7 +83,7 @@ class LinearReducer(ProjectingReducer):
             )
         matrices = [problem.subject_to, *(term.laplacian for term in problem.minimise)]
         thin = all(M is ORTHOGONAL or (M.sparse is None and M.rest is None) for M in matrices)
-        centre = auto.centre(getattr(self, "center", "auto"), problem)
+        centre = auto.centre(getattr(self, "center", "auto"), problem, data.weights)
         # Rows without degrees are none of the constraint's directions, and may still repel.
         D, attracts = problem.degrees, all(term.coefficient > 0 for term in problem.minimise)
         whole = problem.subject_to is ORTHOGONAL or (D is not None and bool(attracts or D.all()))

@@ -128,7 +128,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         per = data.size if self._rules.of_kernel else None
         if ridge and degrees is not None and per is None and chosen.of_words and chosen.keep.share is None:
             # The rank of rows of words is not found: as many directions as there are rows and columns that vary.
-            per = max(1.0, min(float(w @ (degrees > 0)) - bool(F.origin.any()), np.count_nonzero(data.deviations())))
+            per = max(1.0, min(float(w @ (degrees > 0)) - bool(F.origin.any()), np.count_nonzero(data.deviations)))
         total = float(w @ (B.diagonal() if degrees is None else degrees))
         shift = float(w @ np.abs(L.diagonal())) / total if ridge else 0.0
         if is_operator:
