@@ -16,9 +16,8 @@ from ._public import public
 from ._validation import caller_stacklevel, check_choice, check_count
 from .maps import Centre, Keep, effective_rank
 
-WORD_SHARE = (
-    0.05  # rows with fewer entries that are not 0, as a share, count as rows of words, and so do large sparse ones
-)
+# Rows of which a smaller share of entries is not 0 count as rows of words, and so do large sparse ones.
+WORD_SHARE = 0.05
 # Of rows of words a share of the variance takes nearly all directions. In its place, where no labels attract:
 WORD_RIDGE = 3.0  # ridge="auto", in units of the constraint's mean eigenvalue
 WORD_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
