@@ -76,17 +76,17 @@ ax.legend()
 plt.show()
 
 # %%
-# **With few labels.** Three wines per grower have a label, and -1 stands for all others. ``graph="semi"`` uses the
-# labels that there are, and the neighbourhoods of all rows. Large markers are the nine labelled wines.
+# **With few labels.** Three wines per grower have a label, and -1 stands for all others. ``graph="propagate"`` lets
+# the labels spread to similar rows. Large markers are the nine labelled wines.
 
 few = np.full(len(y_train), -1)
 for grower in range(3):
     few[np.flatnonzero(y_train == grower)[:3]] = grower
-semi = make_pipeline(StandardScaler(), LPP(2, graph="semi")).fit(X_train, few)
+spread = make_pipeline(StandardScaler(), LPP(2, graph="propagate")).fit(X_train, few)
 
 figure, ax = plt.subplots(figsize=(6, 4.4), layout="constrained")
-scatter(ax, semi.transform(X_test), y_test, "Nine labels, wines not seen")
-Z = semi.transform(X_train)
+scatter(ax, spread.transform(X_test), y_test, "Nine labels, wines not seen")
+Z = spread.transform(X_train)
 for number, marker in enumerate("os^"):
     ax.scatter(
         *Z[few == number].T,

@@ -45,7 +45,7 @@ questions = [
         'KernelLPP with\ngraph="supervised"',
         "tab:blue",
     ),
-    ("Are a few rows labelled?", 'LPP, graph="semi",\nor LabelSpreading', "tab:blue"),
+    ("Are a few rows labelled?", 'LPP with\ngraph="propagate"', "tab:blue"),
     (
         "Do you know pairs that belong\ntogether: places, times, a network?",
         "LPP or GraphPCA\nwith your graph",
@@ -93,7 +93,7 @@ ax.axis("off")
 plt.show()
 
 # %%
-# Blue answers are methods of lapwing, and gray ones are not. LabelSpreading and TruncatedSVD are scikit-learn's.
+# Blue answers are methods of lapwing, and gray ones are not. TruncatedSVD is scikit-learn's.
 #
 # How much does it matter? Here are four data sets of scikit-learn, with 100 rows for training. All methods keep one
 # dimension less than there are classes, and the nearest neighbour names the class. The dashed line is the nearest

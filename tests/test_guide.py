@@ -13,7 +13,7 @@ NAMES = [
     "guide",
     "questions",
     "labels",
-    "search",
+    "vector-search",
     "documents",
     "images",
     "features",

@@ -60,6 +60,13 @@ def test_no_line_of_prose_is_long(page):
     assert [line for line in prose.splitlines() if len(line) > 200 and not line.lstrip().startswith("|")] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_nothing_of_a_page_is_lost(page):
+    """Sphinx leaves out lines that begin with a per cent sign, and has pages of its own under some names."""
+    assert [line for line in text_of(page).splitlines() if line.lstrip().startswith("%")] == []
+    assert page.stem not in {"search", "genindex", "py-modindex"}
+
+
 OTHERS = {  # the front page, lists of words and of pages, and pages that are about errors or measurements as a whole
     *("index", "glossary", "measurements", "comparison", "defaults", "evidence", "speed", "pitfalls", "command-line"),
     MANUSCRIPT,
