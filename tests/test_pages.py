@@ -68,7 +68,7 @@ def test_nothing_of_a_page_is_lost(page):
 
 
 OTHERS = {  # the front page, lists of words and of pages, and pages that are about errors or measurements as a whole
-    *("index", "glossary", "measurements", "comparison", "defaults", "evidence", "speed", "pitfalls", "command-line"),
+    *("index", "glossary", "measurements", "comparison", "defaults", "evidence", "speed", "pitfalls"),
     MANUSCRIPT,
 }
 
