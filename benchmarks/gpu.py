@@ -15,6 +15,7 @@ import os
 import sys
 import time
 import traceback
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -207,7 +208,7 @@ def part_tiles(args):
 def part_groups(args):
     """How large the groups of columns should be."""
     before = device_search.GROUP_ROWS
-    for n, d in ((100_000, 256), (1_000_000, 256)):
+    for n, d in ((100_000, 256), (1_000_000, 256), (1_000_000, 768)):
         X = rows(n, d)
         for steps in (16, 32, 64, 128):
             device_search.GROUP_ROWS = ((1 << 62, steps),)
@@ -258,17 +259,29 @@ def part_largest(args):
             memory_gb=peak / 1e9)  # fmt: skip
 
 
+def part_ten_million(args):
+    """The exact neighbours of 10,000,000 rows, once."""
+    model = LPP(20, graph=KNN(5)).fit(rows(300_000, 128))  # compiles
+    X = rows(10_000_000, 128)
+    torch.cuda.reset_peak_memory_stats()
+    held, start = torch.cuda.memory_allocated(), time.perf_counter()
+    model.fit(X)
+    torch.cuda.synchronize()
+    took, peak = time.perf_counter() - start, torch.cuda.max_memory_allocated() - held
+    say(part="ten_million", n=len(X), d=128, model=repr(model), fit=took, memory_gb=peak / 1e9)
+
+
 def part_profile(args):
     """Where the time goes."""
     from torch.profiler import ProfilerActivity, profile
 
-    for n, d in ((100_000, 256), (1_000_000, 256)):
+    for n, d in ((100_000, 256), (1_000_000, 256), (1_000_000, 768)):
         X = rows(n, d)
         LPP(20).fit(X)
         with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as found:
             LPP(20).fit(X)
         table = found.key_averages().table(sort_by="cuda_time_total", row_limit=25, max_name_column_width=60)
-        (Path(args.out) / f"profile_{n}.txt").write_text(table)
+        (Path(args.out) / f"profile_{n}_{d}.txt").write_text(table)
         print("\n".join(line[:62] + line[-110:] for line in table.splitlines()[:32]), flush=True)
 
 
@@ -314,6 +327,11 @@ def part_baseline(args):
                 (squares - X[start : start + 8192] @ X.T).topk(11, dim=1, largest=False)
 
         say(part="baseline", what="torch float32 products and topk", n=n, d=256, seconds=seconds(brute, 2))
+        with suppress(ImportError):
+            from torchdr import __version__, pairwise_distances
+
+            took = seconds(lambda X=X: pairwise_distances(X, k=10, exclude_diag=True, return_indices=True), 2)
+            say(part="baseline", what=f"TorchDR {__version__}", n=n, d=256, seconds=took)
 
 
 def angle(model, X, y):

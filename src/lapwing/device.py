@@ -354,7 +354,8 @@ class TorchData(Data):
             cols, beyond = super().candidates(queries, members, m)
             return self.own(cols), self.own(beyond)
         numbers, others, everyone = self.own(queries), self.own(members), members.size == self.n
-        Q, X = self.tensor[numbers], self.tensor if everyone else self.tensor[others]
+        X = self.tensor if everyone else self.tensor[others]
+        Q = X if np.array_equal(queries, members) else self.tensor[numbers]
         if len(X) > max(FEW_ROWS, 8 * m):
             screen = self.screen if everyone else TorchData(X).screen
             places, beyond = screen.candidates(Q, m, max(1, m - 1 - SPARE))

@@ -28,9 +28,9 @@ Each = Callable[..., None]
 TILE_ROWS = 512  # the products of two tiles of so many rows stay in the cache
 MANY_TILES = 24  # where there would be so many tiles of twice the rows, tiles have these
 # Threads wait for one another where Python decides what to do next, so that what is done for each pair of tiles is few calls on
-# large arrays. So many threads have the largest tiles, and no more than the most are used: on 16 cores more did not help, as was
-# measured before these calls became few (benchmarks/cores.py tells).
-MANY_THREADS, MOST_THREADS = 5, 8
+# large arrays. So many threads have the largest tiles, and no more than the most are used. Bounds leave less to do per pair of
+# tiles: there, 16 threads took longer than eight (benchmarks/cores.py, on 16 cores).
+MANY_THREADS, MOST_THREADS, MOST_THREADS_OF_BOUNDS = 5, 16, 8
 FIRST_ROWS = 256  # so many rows are compared in full, to get a first m-th distance that later tiles are screened by
 COARSE_SHARE = 0.02  # products are in float32 where their rounding, for most rows, is at most this share of a distance
 # A column is multiplied as a dense one where at least this share of the sparse rows has an entry in it (measured).
@@ -334,7 +334,7 @@ class Tiles:
         with Progress("searching", self.queries.n) as progress:
             each(self._collect, first)
             self.screens = self.bounds is not None and bool(rest) and self._screens_well(self.bounds, rest)
-            each(self._collect, rest, progress)
+            each(self._collect, rest, progress, MOST_THREADS_OF_BOUNDS if self.screens else MOST_THREADS)
             each(Found.settle, self.found)
         places = np.concatenate([found.places for found in self.found])
         beyond = np.concatenate([found.distances[:, -1] for found in self.found]).astype(np.float64)
@@ -457,12 +457,14 @@ def _pairs(n: int) -> list[tuple[int, int]]:
 def threads() -> Iterator[tuple[int, Each]]:
     """How many threads help now, at most those of products, and what calls a function for each of some things on all of them.
 
-    Each has one BLAS thread. That of the caller is one of them, and a free one takes the next thing.
+    Each has one BLAS thread. That of the caller is one of them, and a free one takes the next thing. A call may use fewer.
     """
     allowed = max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
     n = min(allowed, MOST_THREADS)
 
-    def each(function: Callable[[Any], object], things: Sequence, progress: Progress | None = None) -> None:
+    def each(
+        function: Callable[[Any], object], things: Sequence, progress: Progress | None = None, most: int = MOST_THREADS
+    ) -> None:
         left = deque([*things, *[None] * n])
 
         def work() -> None:
@@ -471,7 +473,7 @@ def threads() -> Iterator[tuple[int, Each]]:
                 if progress is not None and progress.total:
                     progress(progress.total * (len(things) - max(0, len(left) - n)) // len(things))
 
-        others = [pool.submit(copy_context().run, work) for _ in range(min(n, len(things)) - 1)]
+        others = [pool.submit(copy_context().run, work) for _ in range(min(n, most, len(things)) - 1)]
         try:
             work()
         finally:
