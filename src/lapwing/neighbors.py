@@ -109,9 +109,9 @@ def find(data: Any, request: Request) -> Edges:
             stacklevel=caller_stacklevel(),
         )
     for c in range(classes.max() + 1):
-        inside = classes == c if request.among == "same_class" else known & (classes != c)
-        edges = of_rows(data, request, queries[classes[queries] == c], np.flatnonzero(inside))
-        parts.append([data.host(part) for part in edges])
+        members = np.flatnonzero(classes == c if request.among == "same_class" else known & (classes != c))
+        of_class = of_rows if members.size >= COPIES_ROWS else search
+        parts.append([data.host(part) for part in of_class(data, request, queries[classes[queries] == c], members)])
     rows, cols, d = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(rows, kind="stable")
     return rows[order], cols[order], d[order]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from lapwing import neighbors
 from lapwing.graphs import KNN, Radius
 
 
@@ -62,6 +63,16 @@ def test_equal_rows_have_the_neighbours_that_they_have_one_by_one(monkeypatch, d
         with monkeypatch.context() as patch:
             limits.copies_from(patch, 2)
             assert (graph.build(rows, y)[0].laplacian.toarray() == one_by_one).all()
+
+
+def test_small_classes_are_not_searched_for_equal_rows(monkeypatch):
+    """Looking for them reads all rows, which for each of many classes would take longer than the search."""
+    X, y = np.random.RandomState(0).standard_normal((90, 3)), np.r_[np.arange(50) % 10, np.full(40, 10)]
+    seen, equal_rows = [], neighbors.equal_rows
+    monkeypatch.setattr(neighbors, "equal_rows", lambda data, rows: seen.append(rows.size) or equal_rows(data, rows))
+    limits.copies_from(monkeypatch, 20)
+    KNN(3, among="same_class").build(X, y)
+    assert seen == [40]
 
 
 def test_sparse_rows_of_single_precision_about_their_mean():
