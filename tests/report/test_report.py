@@ -353,6 +353,16 @@ def test_one_of_a_kind_is_said_so(tmp_path):
     assert "PCA describes each row by 1 number in the place of 1 column." in html
 
 
+def test_one_row_of_a_rare_class_that_is_named(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    found = compare(X[:79], y[:79] == 1, methods=["PCA"], dimensions=[2], cv=2)
+    predicted = [np.zeros(len(fold), dtype=int) for fold in found.folds]
+    predicted[0][np.flatnonzero(found.labels[found.folds[0]] == 1)[0]] = 1
+    found = dataclasses.replace(found, predictions={("PCA", 2): predicted})
+    html = write_report(tmp_path / "page.html", found).read_text("utf-8")
+    assert "of the 20 rows of True, 1 is named so, and 0 others" in html
+
+
 def test_columns_are_shown_in_the_units_of_the_file(tmp_path):
     """And not as numbers that were standardised, nor as categories that were encoded."""
     rng = np.random.default_rng(0)
@@ -938,6 +948,32 @@ def test_on_a_phone_legends_are_below_and_nothing_is_cut(browser, wine_page):
         assert browser.execute_script(hidden) == 0
         cell = browser.find_element("css selector", "#methods tr.chosen td")
         assert cell.get_attribute("data-column") == "Dimensions"
+        code = "return [...document.querySelectorAll('pre')].filter((box) => box.scrollWidth > box.clientWidth).length"
+        assert browser.execute_script(code) == 0
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_many_methods_on_a_phone_and_what_they_are_held_to(browser, tmp_path):
+    """All lines of two classes are drawn, those of all columns and of guessing too, and no legend has to be scrolled."""
+    X, y = load_wine(return_X_y=True)
+    names = ["PCA", "LDA", "shrinkage LDA", "MMC", "LPP", "OLPP", "NPE", "LPP + classes", "LPDP", "ONPP"]
+    found = compare(X, y == 1, methods=names, dimensions=[1, 2], cv=2, judge="knn")
+    path = write_report(tmp_path / "page.html", found)
+    narrow = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    try:
+        look(browser, path)
+        drawn = browser.execute_script("return document.getElementById('plot-scores').data.map((line) => line.name)")
+        assert found.criterion == "roc_auc"
+        assert drawn == [row["method"] for row in [*found.summary(), *found.lines.values()]]
+        shown = """
+            const box = document.getElementById("plot-scores"), plot = box.querySelector(".nsewdrag").getBoundingClientRect();
+            const names = [...box.querySelectorAll(".legendtext")].map((name) => name.getBoundingClientRect().bottom);
+            return [plot.height, Math.max(...names), box.getBoundingClientRect().bottom];"""
+        height, last, bottom = browser.execute_script(shown)
+        assert height > 200
+        assert last <= bottom
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

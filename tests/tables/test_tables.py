@@ -701,6 +701,10 @@ def test_no_cell_is_a_formula(tmp_path, suffix):
     assert back.ids.tolist() == expected
     write(tmp_path / "out.parquet", [table])
     assert read(tmp_path / "out.parquet", id="id", label="label").ids.tolist() == cells
+    predicted = np.column_stack([np.array(cells, dtype=object), np.arange(10.0)])
+    write(tmp_path / f"predicted{suffix}", [Table(predicted, feature_names=["prediction", "probability"])])
+    back = read(tmp_path / f"predicted{suffix}", label="prediction")
+    assert (back.y.tolist(), back.X.ravel().tolist()) == (expected, list(range(10)))
 
 
 def test_public_names():

@@ -229,10 +229,10 @@ def _watched(comparison: Any) -> Iterator[str]:
         sizes, names = confusion.sum(axis=1), comparison.classes
         if comparison.is_unequal:
             i = int(sizes.argmin())
-            others = confusion[:, i].sum() - confusion[i, i]
+            right, others = int(confusion[i, i]), int(confusion[:, i].sum() - confusion[i, i])
             yield (
                 f"{names[sizes.argmax()]!s} is {_percent(sizes.max() / sizes.sum())} % of the rows; of the {sizes[i]:,} rows of "
-                f"{names[i]!s}, {confusion[i, i]:,} are named so, and {others:,} others"
+                f"{names[i]!s}, {right:,} {'is' if right == 1 else 'are'} named so, and {others:,} others"
             )
         elif (wrong := confusion - np.diag(np.diag(confusion))).any():
             i, j = np.unravel_index(wrong.argmax(), wrong.shape)

@@ -390,7 +390,7 @@
         hovertemplate: "%{y:.1f} ± %{error_y.array:.1f} %, %{x} dimensions",
       };
     });
-    const isOfNeighbours = content.measures.findIndex((m) => m.key === measure) >= content.measures.length - 3;
+    const isOfNeighbours = ["trustworthiness", "continuity", "recall"].includes(measure);  // all columns have 100 %
     content.lines.filter((line) => measure in line && !isOfNeighbours).forEach((line, i) => {
       const level = 100 * line[measure];
       traces.push({
@@ -400,6 +400,7 @@
     });
     const ticks = [...new Set(methods.flatMap((m) => scores[m].dimensions))].sort((a, b) => a - b);
     const apart = ticks.filter((d, i) => i === 0 || i === ticks.length - 1 || Math.log(d / ticks[i - 1]) > 0.15);
+    $("plot-scores").style.height = isNarrow() ? `${Math.max(430, 60 + 42 * traces.length)}px` : "";  // a legend below takes half at most
     draw("plot-scores", traces, {
       xaxis: axis("dimensions", { type: "log", tickvals: apart, ticktext: apart.map(String), minor: {}, range: least < most ? [Math.log10(least) - 0.03 * Math.log10(most / least), Math.log10(most) + 0.03 * Math.log10(most / least)] : undefined }),
       yaxis: axis(`${content.measures.find((m) => m.key === measure).name}, %`, $("close").checked ? { range: closeUp(traces) } : {}),

@@ -292,10 +292,11 @@ def _batch(table: Table, id: str, label: str, inert: bool) -> Any:
     beside = {name: values for name, values in ((id, table.ids), (label, table.y)) if values is not None}
     if clash := [name for name in beside if name in features]:
         raise ValueError(f"{listed(clash)} would stand twice in the output; rename the column of the input")
-    columns = [arrow().array(_inert(own.tolist()) if inert else own) for own in beside.values()]
+    cells = [*beside.values(), *table.X.T]
+    columns = [arrow().array(_inert(own.tolist()) if inert and own.dtype.kind in "OU" else own) for own in cells]
     # Later tables may have labels.
     columns = [column.cast(arrow().string()) if arrow().types.is_null(column.type) else column for column in columns]
-    return arrow().table([*columns, *map(arrow().array, table.X.T)], names=[*beside, *features])
+    return arrow().table(columns, names=[*beside, *features])
 
 
 def _check_dense(table: Table) -> None:
