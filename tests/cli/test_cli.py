@@ -500,6 +500,7 @@ def test_a_messy_table_from_file_to_model(tmp_path, monkeypatch):
     run("transform", "model.lapwing", "c.csv", "-o", "z.parquet")
     assert len(read("z.parquet")) == 300
     page = Path("report.html").read_text()
+    assert "<h1>c.csv: churned</h1>" in page
     shown = json.loads(page.split('id="content">')[1].split("</script>")[0])
     names = {}
     exec(compile(shown["code"]["LDA"], "report", "exec"), names)

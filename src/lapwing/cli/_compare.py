@@ -162,7 +162,8 @@ def compare(
         say(f"interrupted: {stopped}, and no report was written; {goes_on}")
         raise typer.Exit(INTERRUPTED)
     loading = _loading(data, reading, prepared, aside, sampled)
-    _write_report(output, found, prepared, data, start, loading, lines[found.choice[0]])
+    title = os.path.basename(os.path.normpath(data)) + (f": {label}" if label and not label.lstrip("-").isdigit() else "")
+    _write_report(output, found, prepared, title, start, loading, lines[found.choice[0]])
     if atlas is not None:
         from ..report import write_atlas
 
@@ -309,7 +310,7 @@ def _loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], 
 
 
 def _write_report(
-    output: str, found: Any, prepared: Any, data: str, start: float, loading: str, fitting: str | None = None
+    output: str, found: Any, prepared: Any, title: str, start: float, loading: str, fitting: str | None = None
 ) -> None:
     from ..report import write_report
 
@@ -325,7 +326,7 @@ def _write_report(
             feature_names=table.feature_names,
             ids=table.ids,
             images=images,
-            title=os.path.basename(os.path.normpath(data)),
+            title=title,
             command=shlex.join(["lapwing", *sys.argv[1:]]),
             loading=loading,
             fitting=fitting,
