@@ -198,7 +198,7 @@ class Data:
     learnt: Any = None  # attributes of the model by which these rows were made of those that the user passed
     device: Any = None  # where results go: the library and the device that X came from; None is NumPy's
     found: Any = None  # neighbours that were searched for among samples that are not held: [(request, edges), ...]
-    undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
+    source: Any = None  # the rows before any of their columns were divided, where some were
     beside: Any = None  # the places of columns that graphs read and maps do not
     names: Any = None  # the names of the rows, where a column holds them; otherwise the index of a data frame does
     image_shape: tuple[int, ...] = ()  # the shape of a sample, where a row is an image or a tensor
@@ -220,7 +220,7 @@ class Data:
         self.views: dict[int, tuple[Any, Data]] = {}  # other rows that graphs are built on, by the id of their maker
         if source is not None:
             self.given, self.names, self.views, self.beside = source.given, source.names, source.views, source.beside
-            self.undivided, self.device = source.X if source.undivided is None else source.undivided, source.device
+            self.source, self.device = source.source or source, source.device
 
     # ---- sums over the rows
 
@@ -440,14 +440,13 @@ class Data:
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
-        found = self._paired_distances(np.repeat(rows, cols.shape[1]), cols.ravel()).reshape(cols.shape)
+        pairs, measured = (np.repeat(rows, cols.shape[1]), cols.ravel()), self._paired_distances
+        found = (in_parts(measured, *pairs) if cols.size > LONG_LIST else measured(*pairs)).reshape(cols.shape)
         found[cols == rows[:, None]] = np.inf
         return found
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The distances of pairs of rows, by differences in float64."""
-        if i.size > LONG_LIST:
-            return in_parts(self._paired_distances, i, j)
         found, step = np.empty(i.size), max(1, PAIR_BYTES // (8 * max(1, self.d)))
         for start in range(0, i.size, step):
             some = slice(start, start + step)
@@ -655,8 +654,6 @@ class SparseData(Data):
         return self._moved[rows].astype(np.float64)
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        if i.size > LONG_LIST:
-            return in_parts(self._paired_distances, i, j)
         found = np.empty(i.size)
         for some in row_blocks(i.size, 1 + self.X.nnz // self.n):
             found[some] = squared_lengths(self.X[i[some]].astype(np.float64) - self.X[j[some]].astype(np.float64))

@@ -59,11 +59,6 @@ class Device:
     def __repr__(self) -> str:
         return f"{self.library} on {self.name}"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device) and repr(self) == repr(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def to_caller(self, found: Any) -> Any:
         """A result, which is a NumPy array or a tensor, as an array of this library and device; a fitted estimator with such."""
         if isinstance(found, BaseEstimator):
@@ -141,7 +136,7 @@ def shared_device(estimator: Any, X: Any) -> Device | None:
     """Where a fitted model and its rows live. A model of NumPy arrays takes all arrays on the CPU; then this is None."""
     own = next((Device(value) for value in vars(estimator).values() if is_foreign(value)), None)
     device = Device(X) if is_foreign(X) else None
-    if device == own or (own is None and device is not None and device.is_cpu):
+    if repr(device) == repr(own) or (own is None and device is not None and device.is_cpu):
         return own
     given = "not on a device" if device is None else f"an array of {device}"
     raise ValueError(
@@ -213,9 +208,9 @@ class TorchData(Data):
     searched_on: Any = None  # a device that searches them and cannot hold them all; None is the one that they are on
 
     def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
-        super().__init__(tensor, y)
+        super().__init__(tensor, y, source=source)
         self.tensor, self.labels = self.__dict__.pop("X"), self.__dict__.pop("y")
-        self.torch, self.source = sys.modules["torch"], source
+        self.torch = sys.modules["torch"]
         self.dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
         self.exact_rows = 0 if tensor.device.type == "cpu" else EXACT_ROWS
         self.entries = BLOCK_ENTRIES.get(tensor.device.type, MANY_ENTRIES)  # numbers in float64 that are held at a time
@@ -223,8 +218,6 @@ class TorchData(Data):
         self.slices = [slice(start, start + self.step) for start in range(0, self.n, self.step)]
         self._wide_step = max(1, self.entries // max(1, self.n))
         self.blocks = tensor.split(self.step)
-        if source is not None:
-            self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
 
     @cached_property
     def X(self) -> np.ndarray:  # noqa: N802
@@ -233,10 +226,6 @@ class TorchData(Data):
     @cached_property
     def y(self) -> Any:
         return host(self.labels)
-
-    @cached_property
-    def undivided(self) -> Any:
-        return self.source and (self.source.X if self.source.undivided is None else self.source.undivided)
 
     def own(self, array: Any) -> Any:
         """An array of NumPy on the device; tensors as they are."""

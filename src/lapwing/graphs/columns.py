@@ -171,7 +171,7 @@ def _frame(data: Data) -> Any:
 def _as_passed(data: Data) -> Any:
     """The rows as a data frame where they were passed as one, and otherwise before their columns were divided."""
     frame = _frame(data)
-    return frame if frame is not None else data.X if data.undivided is None else data.undivided
+    return frame if frame is not None else (data.source or data).X
 
 
 def column_places(data: Data, what: str, chosen: Any) -> np.ndarray:
@@ -201,7 +201,7 @@ def columns_as_given(data: Data, columns: np.ndarray) -> Any:
     """The columns as they were passed, before an estimator divides them."""
     if not data.has_features:
         raise ValueError('columns are read from X, and with kernel="precomputed" X has none; use a kernel of features')
-    return (data.X if data.undivided is None else data.undivided)[:, columns]
+    return (data.source or data).X[:, columns]
 
 
 def one_column(data: Data, what: str, chosen: Any) -> np.ndarray:
