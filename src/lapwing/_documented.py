@@ -85,7 +85,7 @@ def _section(owner: Any, section: re.Match[str]) -> str:
             their_kind, text = theirs[name]
             text = text.split("\n\n")[0] + "\n\n" + own if own else text
             found[name] = f"{name} : {kind or their_kind}\n{indent(text, ' ' * 4)}\n"
-    ordered = sorted(found, key=lambda names: order.index(names) if names in order else -1)
+    ordered = sorted(found, key=lambda names: order.index(bare) if (bare := names.lstrip("*")) in order else -1)
     written = f"{title}\n----------\n" + "".join(found[names] for names in ordered) + "\n" * body.endswith("\n\n")
     return written if found else ""
 

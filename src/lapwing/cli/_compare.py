@@ -162,7 +162,8 @@ def compare(
         say(f"interrupted: {stopped}, and no report was written; {goes_on}")
         raise typer.Exit(INTERRUPTED)
     loading = _loading(data, reading, prepared, aside, sampled)
-    title = os.path.basename(os.path.normpath(data)) + (f": {label}" if label and not label.lstrip("-").isdigit() else "")
+    named = f": {label}" if label and not label.lstrip("-").isdigit() else ""
+    title = os.path.basename(os.path.normpath(data)) + named
     _write_report(output, found, prepared, title, start, loading, lines[found.choice[0]])
     if atlas is not None:
         from ..report import write_atlas

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from .._documented import documented
 from .._validation import check_count
 from ..inspection import Loadings, directions
 from ..inspection import loadings as loadings_of
 from ._axes import bars, grid_of_axes
 
 
+@documented
 class ComponentsDisplay:
     """Directions of a linear map: pictures where samples are images, else the features of largest weight.
 
@@ -62,6 +64,7 @@ class ComponentsDisplay:
         self.feature_names = feature_names
 
     @classmethod
+    @documented
     def from_estimator(
         cls,
         estimator: BaseEstimator,
@@ -78,12 +81,20 @@ class ComponentsDisplay:
         estimator : fitted estimator, or Pipeline of such
             A linear map with ``components_`` or ``scalings_``. In a pipeline all steps must have them, or scale features, as
             StandardScaler does; the product of the steps is shown, whose weights are those of the features as given.
-        image_shape, feature_names : default=None
-            Those of the class.
+        image_shape, feature_names
+            As in :class:`ComponentsDisplay`.
         n_components : int or None, default=None
             How many components to show, the first ones; None shows all.
         **options
             Further parameters of :meth:`plot`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from lapwing import LPP, plots
+        >>> iris = load_iris()
+        >>> len(plots.components(LPP(2).fit(iris.data), feature_names=iris.feature_names).axes_)
+        2
         """
         components = directions(estimator)
         k = len(components) if n_components is None else check_count("n_components", n_components)
@@ -154,30 +165,7 @@ def _image_shape(image_shape: Any, n_features: int) -> tuple[int, ...]:
     return shape
 
 
-def components(estimator: BaseEstimator, **options: Any) -> ComponentsDisplay:
-    """Draw the directions of a fitted linear map, by :meth:`ComponentsDisplay.from_estimator`.
-
-    Parameters
-    ----------
-    estimator : fitted estimator, or Pipeline of such
-        It must have ``components_`` or ``scalings_``.
-    **options
-        ``image_shape``, ``feature_names`` and ``n_components`` of :meth:`ComponentsDisplay.from_estimator`, and the
-        parameters of :meth:`ComponentsDisplay.plot`.
-
-    Returns
-    -------
-    ComponentsDisplay
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing import LPP, plots
-    >>> iris = load_iris()
-    >>> len(plots.components(LPP(2).fit(iris.data), feature_names=iris.feature_names).axes_)
-    2
-    """
-    return ComponentsDisplay.from_estimator(estimator, **options)
+components = ComponentsDisplay.from_estimator
 
 
 class LoadingsDisplay:
@@ -196,10 +184,9 @@ class LoadingsDisplay:
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from lapwing import MMC
-    >>> from lapwing.plots import LoadingsDisplay
+    >>> from lapwing import MMC, loadings, plots
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> len(LoadingsDisplay.from_estimator(MMC(2).fit(X, y), X, y, n_draws=20).axes_)
+    >>> len(plots.LoadingsDisplay(loadings(MMC(2).fit(X, y), X, y, n_draws=20)).plot().axes_)
     2
     """
 
@@ -210,7 +197,29 @@ class LoadingsDisplay:
     def from_estimator(
         cls, estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, *, n_draws: int = 100, **options: Any
     ) -> LoadingsDisplay:
-        """Draw the loadings of a fitted linear map. The parameters are those of :func:`loadings`."""
+        """Draw the features that make the components of a fitted linear map.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, or Pipeline of such
+            A linear map that :func:`lapwing.loadings` takes.
+        X : array-like of shape (n_samples, n_features), default=None
+            The data that it was fitted to, for intervals. None draws none.
+        y : array-like of shape (n_samples,), default=None
+            The labels that it was fitted to.
+        n_draws : int, default=100
+            How many random halves of the rows are fitted for intervals.
+        **options
+            Further parameters of :meth:`plot`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from lapwing import LPP, plots
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> len(plots.loadings(LPP(2).fit(X), n_features=3).axes_)
+        2
+        """
         return cls(loadings_of(estimator, X, y, n_draws=n_draws)).plot(**options)
 
     def plot(self, *, n_features: int = 10, n_columns: int = 4, figure: Any = None) -> LoadingsDisplay:
@@ -231,31 +240,4 @@ class LoadingsDisplay:
         return self
 
 
-def loadings(estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, **options: Any) -> LoadingsDisplay:
-    """Draw the features that make the components of a fitted linear map.
-
-    Parameters
-    ----------
-    estimator : fitted estimator, or Pipeline of such
-        A linear map that :func:`lapwing.loadings` takes.
-    X : array-like of shape (n_samples, n_features), default=None
-        The data that it was fitted to, for intervals. None draws none.
-    y : array-like of shape (n_samples,), default=None
-        The labels that it was fitted to.
-    **options
-        ``n_draws=100``, how many random halves of the rows are fitted for intervals, and the parameters of
-        :meth:`LoadingsDisplay.plot`.
-
-    Returns
-    -------
-    LoadingsDisplay
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing import LPP, plots
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> len(plots.loadings(LPP(2).fit(X), n_features=3).axes_)
-    2
-    """
-    return LoadingsDisplay.from_estimator(estimator, X, y, **options)
+loadings = LoadingsDisplay.from_estimator

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._documented import documented
 from .._validation import check_choice
 from ..inspection import steps
 from ._axes import axes_or_new, style
@@ -46,7 +47,24 @@ class SpectrumDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: BaseEstimator, *, ax: Any = None, **options: Any) -> SpectrumDisplay:
-        """Draw the eigenvalues of a fitted estimator. The parameters are those of :func:`spectrum`."""
+        """Draw the eigenvalues of a fitted estimator, or the shares of the variance of PCA or LDA.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, or Pipeline that ends in one
+            It must have ``eigenvalues_`` or ``explained_variance_ratio_``.
+        ax : matplotlib Axes or None, default=None
+            The axes to draw on; None makes new ones.
+        **options
+            Further parameters of ``ax.plot``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from lapwing import LPP, plots
+        >>> plots.spectrum(LPP(3).fit(load_iris().data)).ax_.get_ylabel()
+        'eigenvalue'
+        """
         check_is_fitted(estimator)
         last = (steps(estimator) or [estimator])[-1]
         for attribute, name in SPECTRA.items():
@@ -65,30 +83,10 @@ class SpectrumDisplay:
         return self
 
 
-def spectrum(estimator: BaseEstimator, **options: Any) -> SpectrumDisplay:
-    """Draw the eigenvalues of a fitted estimator, or the shares of the variance of PCA or LDA.
-
-    Parameters
-    ----------
-    estimator : fitted estimator, or Pipeline that ends in one
-        It must have ``eigenvalues_`` or ``explained_variance_ratio_``.
-    **options
-        ``ax``, the axes to draw on, by default new ones, and further parameters of ``ax.plot``.
-
-    Returns
-    -------
-    SpectrumDisplay
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing import LPP, plots
-    >>> plots.spectrum(LPP(3).fit(load_iris().data)).ax_.get_ylabel()
-    'eigenvalue'
-    """
-    return SpectrumDisplay.from_estimator(estimator, **options)
+spectrum = SpectrumDisplay.from_estimator
 
 
+@documented
 class ComparisonDisplay:
     """A measure over the number of dimensions, one line per method, with standard errors over folds.
 
@@ -109,12 +107,10 @@ class ComparisonDisplay:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from lapwing.comparison import compare
-    >>> from lapwing.plots import ComparisonDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> display = ComparisonDisplay.from_comparison(compare(X, y, methods=["PCA", "LPP"]))
-    >>> display.ax_.get_ylabel()
-    'accuracy'
+    >>> from lapwing import comparison, plots
+    >>> found = comparison.compare(*load_iris(return_X_y=True), methods=["PCA", "LPP"])
+    >>> plots.ComparisonDisplay(found, measure="recall").plot().ax_.get_ylabel()
+    'recall'
     """
 
     def __init__(self, comparison: Any, *, measure: str | None = None):
@@ -122,10 +118,29 @@ class ComparisonDisplay:
         self.measure = measure
 
     @classmethod
+    @documented
     def from_comparison(
         cls, comparison: Any, *, measure: str | None = None, ax: Any = None, **options: Any
     ) -> ComparisonDisplay:
-        """Draw the scores of a comparison. The parameters are those of the class and of :meth:`plot`."""
+        """Draw the scores of methods over dimensions.
+
+        Parameters
+        ----------
+        comparison, measure
+            As in :class:`ComparisonDisplay`.
+        ax : matplotlib Axes or None, default=None
+            The axes to draw on; None makes new ones.
+        **options
+            Further parameters of ``ax.errorbar``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from lapwing import comparison, plots
+        >>> X, y = load_iris(return_X_y=True)
+        >>> len(plots.compare(comparison.compare(X, y, methods=["PCA", "LPP"])).lines_)
+        2
+        """
         return cls(comparison, measure=measure).plot(ax=ax, **options)
 
     def plot(self, *, ax: Any = None, **options: Any) -> ComparisonDisplay:
@@ -152,27 +167,4 @@ class ComparisonDisplay:
         return self
 
 
-def compare(comparison: Any, **options: Any) -> ComparisonDisplay:
-    """Draw the scores of methods over dimensions, by :meth:`ComparisonDisplay.from_comparison`.
-
-    Parameters
-    ----------
-    comparison : lapwing.comparison.Comparison
-        What :func:`lapwing.comparison.compare` has found.
-    **options
-        ``measure``, the measure to draw, ``ax``, the axes to draw on, by default new ones, and further parameters of
-        ``ax.errorbar``.
-
-    Returns
-    -------
-    ComparisonDisplay
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing import comparison, plots
-    >>> X, y = load_iris(return_X_y=True)
-    >>> len(plots.compare(comparison.compare(X, y, methods=["PCA", "LPP"])).lines_)
-    2
-    """
-    return ComparisonDisplay.from_comparison(comparison, **options)
+compare = ComparisonDisplay.from_comparison
