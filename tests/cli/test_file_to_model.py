@@ -20,7 +20,10 @@ from test_cli import run
 from lapwing.persistence import load
 from lapwing.tables import Table, read, write
 
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+    pytest.mark.filterwarnings("ignore::lapwing.comparison.LeakWarning"),  # programs of reports give it again
+]
 
 
 @pytest.fixture(autouse=True)

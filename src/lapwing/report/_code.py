@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from math import isfinite
 from operator import attrgetter
@@ -14,61 +13,20 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from ..graphs import Combination, Graph, Intersection, Scaled, Union
-from ..selection import LabelledSplit, takes_unknown_for_a_class
+from ..selection import LabelledSplit
 
 LONGEST_ARRAY = 1000  # an array is written out up to this many entries
 
-START = """\
-model = {model}
+PROGRAM = """\
 cv = {splitter}
-"""
-
-END = """
+again = compare(
+    {arguments},
+    cv=cv,
+)
+scores = again.scores({name})
 print(f"{what} on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
-{last}"""
-
-BY_SCORER = """\
-scores = cross_val_score({judged}, X, y{keys}, cv=cv, scoring={scoring})"""
-
-BY_LOOP = """\
-scores = []
-for train, test in cv.split({divided}):
-{body}
-scores = np.array(scores)"""
-
-PREPARED = """\
-    F = preparation.fit(X[train]).transform(X)
-"""
-
-JUDGED = """\
-    judged = SemiSupervised(model{judge}).fit(X[train], y[train])
-    scores.append(labelled_scorer("{name}")(judged, X[test], y[test]))"""
-
-PREDICTED = """\
-    judged = make_pipeline(model{judge}).fit(X[train], y[train])
-    scores.append(judged.score(X[test], y[test]))"""
-
-KEPT = """\
-    some = test[np.linspace(0, len(test) - 1, min(len(test), 500)).astype(int)]
-    Z = {fitted}.transform(X[some])
-    scores.append(neighborhood_preservation(X[some], Z, n_neighbors={n_neighbors})[{place}])"""
-
-RETRIEVED = """\
-    Z = SemiSupervised(model).fit(X[train], y[train]).reducer_.transform(X)
-    index = train[known[train]]
-    test = test[known[test]]
-    test = test[np.linspace(0, len(test) - 1, 500).astype(int)] if len(test) > 500 else test
-    scores.append(retrieval_scores(Z[test], y[test], Z[index], y[index])[{place}])"""
-
-CLUSTERED = """\
-    Z = SemiSupervised(model).fit(X[train], y[train]).reducer_.transform(X[test[known[test]]])
-    n_clusters = min(len(set(y[train[known[train]]])), len(Z))
-    clusters = KMeans(n_clusters, n_init=4, random_state={seed}).fit_predict(Z)
-    scores.append({name}(y[test[known[test]]], clusters))"""
-
-KNOWN = """\
-y = np.ravel(np.asarray(y))
-known = np.array([str(label) != "-1" for label in y])  # -1: label unknown
+model = again.models[{name}]
+Z = model.transform(again.X)
 """
 
 # The names of measures.
@@ -86,92 +44,53 @@ MEASURES = {
     "continuity": "continuity",
     "recall": "recall of neighbours",
 }
-SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1_macro", "r2": "r2"}
-APART = ("lapwing.selection", "SemiSupervised")
-# What a loop over folds does for each measure, what that imports, and the place of the measure among several.
-IN_FOLD: dict[str, tuple[str, list[tuple[str, str]], int]] = {
-    **dict.fromkeys(SCORING, (JUDGED, [APART, ("lapwing.selection", "labelled_scorer")], 0)),
-    **{
-        name: (KEPT, [("lapwing.metrics", "neighborhood_preservation")], place)
-        for place, name in enumerate(("trustworthiness", "continuity", "recall"))
-    },
-    "r2": (PREDICTED, [("sklearn.pipeline", "make_pipeline")], 0),
-    "map": (RETRIEVED, [APART, ("lapwing.metrics", "retrieval_scores")], 0),
-    "recall@5": (RETRIEVED, [APART, ("lapwing.metrics", "retrieval_scores")], 1),
-    "clustering": (CLUSTERED, [APART, ("sklearn.cluster", "KMeans"), ("lapwing.metrics", "clustering_accuracy")], 0),
-    "nmi": (CLUSTERED, [APART, ("sklearn.cluster", "KMeans"), ("sklearn.metrics", "normalized_mutual_info_score")], 0),
-}
 
 
 def program(comparison: Any, method: str, loading: str | None = None) -> str:
-    """Python that scores the method at its chosen dimension as the comparison did.
+    """Python that scores the method at its chosen dimension again, and fits it to all rows.
 
     ``loading`` is Python that defines ``X`` and ``y``, ``preparation`` where rows were prepared, and ``groups`` or ``time``
     where rows were kept together or in order. Without it a comment says what these are.
     """
     [row] = [row for row in comparison.summary() if row["method"] == method]
-    code, criterion, labels, key = Expressions(), comparison.criterion, comparison.labels, comparison.key_name
-    estimator, prepare = comparison.estimator(method), comparison.prepare
-    partly = labels is not None and bool((labels < 0).any())
-    is_apart = partly and takes_unknown_for_a_class(estimator)  # it would take -1 for a class
-    labelled = labels is not None or comparison.targets is not None
-    fit = "model.fit({0}, {1})" if labelled else "model.fit({0})"
-    if is_apart:
-        code.need(*APART)
-        fit = "SemiSupervised(model).fit({0}, {1}).reducer_"
-    judge, settled = f", {code(comparison.judge)}", len(set(comparison.judges)) == 1
-    if not settled:  # each fold has chosen its own
-        name = "auto" if any("regression" in own for own in comparison.judges) else "knn"
-        judge = f', checked_judge("{name}", X[train], y[train])'
-    model, last = code(estimator), f"Z = {fit.format('X', 'y')}.transform(X)"
-    by_scorer = criterion in SCORING or criterion not in IN_FOLD
-    if by_scorer and settled and (prepare is None or not partly):
-        model = model if prepare is None else f"make_pipeline(preparation, {model})"
-        body = _by_scorer(code, criterion, partly, f", groups={key}" if key else "", judge)
-    else:
-        template, imports, place = IN_FOLD[criterion if criterion in IN_FOLD else "accuracy"]
-        imports = imports if settled or not by_scorer else [*imports, ("lapwing.comparison", "checked_judge")]
-        for thing in [("numpy", "np"), *imports]:
-            code.need(*thing)
-        name, seed = SCORING.get(criterion, criterion if by_scorer else imports[-1][1]), comparison.random_state
-        fitted, k = fit.format("X[train]", "y[train]"), comparison.n_neighbors
-        inner = template.format(fitted=fitted, n_neighbors=k, place=place, name=name, seed=seed, judge=judge)
-        if prepare is not None:  # F takes the place of X
-            inner = PREPARED + re.sub(r"\bX\b", "F", inner)
-            last = "F = preparation.fit_transform(X)\n" + re.sub(r"\bX\b", "F", last)
-        divided = ["X", *(["y"] if labelled else ["None"] if key else []), *([key] if key else [])]
-        body = BY_LOOP.format(body=inner, divided=", ".join(divided))
-    text = START.format(model=model, splitter=code.splitter(comparison.splitter)) + body
-    text += END.format(what=MEASURES.get(criterion, criterion), mean=row["mean"], last=last)
-    if not by_scorer and (is_apart or "known[" in body):
-        text = KNOWN + text
-    if loading is not None:
-        return f"{code.imports()}\n\n{loading.strip()}\n\n{text}\n"
-    n, d = comparison.n_samples, comparison.n_features
-    rows = f"array of shape {(n, d)}" if prepare is None else f"array of {n} rows, as compare was given them"
-    parts = [f"X: {rows}"]
-    parts += ["y: its labels, -1 where unknown" if partly else "y: its labels"] if labelled else []
-    parts += [f"{key}: one value per row"] if key else []
-    start = f"# {'; '.join(parts)}; rows in the same order"
-    start += f"\npreparation = {code(prepare)}" if prepare is not None else ""
-    return f"{code.imports()}\n\n{start}\n{text}\n"
-
-
-def _by_scorer(code: Expressions, criterion: str, partly: bool, keys: str, judge: str) -> str:
-    """The score by scikit-learn's own cross-validation."""
-    code.need("sklearn.model_selection", "cross_val_score")
-    judged, scoring = (
-        f"make_pipeline(model{judge})",
-        f'"{SCORING.get(criterion, criterion)}"',
+    code, criterion, key = Expressions(), comparison.criterion, comparison.key_name
+    labelled, prepare = comparison.labels is not None or comparison.targets is not None, comparison.prepare
+    partly = comparison.labels is not None and bool((comparison.labels < 0).any())
+    code.need("lapwing.comparison", "compare")
+    arguments = [
+        "X, y" if labelled else "X",
+        f"methods={{{method!r}: {code(comparison.estimator(method))}}}",
+        f"dimensions=[{row['dimension']}]",
+        f"scoring={criterion!r}",
+        *[f"judge={_judge(comparison.judges)!r}"] * labelled,
+        f"random_state={comparison.random_state}",
+        *["prepare=preparation"] * (prepare is not None),
+        *[f"{key}={key}"] * bool(key),
+    ]
+    text = PROGRAM.format(
+        splitter=code.splitter(comparison.splitter),
+        arguments=",\n    ".join(arguments),
+        name=repr(method),
+        what=MEASURES.get(criterion, criterion),
+        mean=row["mean"],
     )
-    if partly:
-        judged, scoring = f"SemiSupervised(model{judge})", f"labelled_scorer({scoring})"
-        imports = [APART, ("lapwing.selection", "labelled_scorer")]
-    else:
-        imports = [("sklearn.pipeline", "make_pipeline")]
-    for thing in imports:
-        code.need(*thing)
-    return BY_SCORER.format(judged=judged, scoring=scoring, keys=keys)
+    if loading is None:
+        n, d = comparison.n_samples, comparison.n_features
+        parts = [f"X: array of {f'shape {(n, d)}' if prepare is None else f'{n} rows, as compare was given them'}"]
+        parts += [f"y: its labels{', -1 where unknown' * partly}"] * labelled + [f"{key}: one value per row"] * bool(
+            key
+        )
+        loading = f"# {'; '.join(parts)}; rows in the same order"
+        loading += f"\npreparation = {code(prepare)}" if prepare is not None else ""
+    return f"{code.imports()}\n\n{loading.strip()}\n\n{text}"
+
+
+def _judge(judges: list[str]) -> str:
+    """The parameter that makes these judges of the folds again."""
+    if set(judges) == {"nearest neighbour"}:
+        return "nearest"
+    linear = ["regression" in judge for judge in judges]
+    return "logistic" if all(linear) else "auto" if any(linear) else "knn"
 
 
 class Expressions:
