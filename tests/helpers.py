@@ -8,9 +8,9 @@ from oracles import laplacian
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from lapwing import LPDP, LPP, LSDA, NPE
+from lapwing import LPCA, LPDP, LPP, LSDA, NPE, TSA, KernelLPP, KernelNPE
 from lapwing.data import as_data
-from lapwing.graphs import Graph
+from lapwing.graphs import CodingLength, Graph
 from lapwing.problem import degree_sum, laplacian_sum
 
 
@@ -27,9 +27,13 @@ def literal(method, *args, **params):
     accepted = signature(method).parameters
     usual = {"n_components": 2, "graph": None}
     named = signature(method).bind_partial(*args, **params).arguments
-    if method in (LPP, LPDP, LSDA, NPE):
-        by_degrees = method is not NPE and named.get("penalty") is None and "constraint" not in named
+    if method in (LPP, LPDP, LSDA, NPE, KernelLPP, KernelNPE):
+        by_degrees = method not in (NPE, KernelNPE) and named.get("penalty") is None and "constraint" not in named
         usual["center"] = "degree" if by_degrees else "mean"
+    if method is TSA:
+        usual["center"] = "mean"
+    if method is LPCA and not isinstance(named.get("graph"), Graph):
+        named["graph"] = CodingLength(named.get("graph") or 5)  # coded about the mean
     if "rho" in accepted:
         usual["rho"] = 1.02  # that of the paper stops above the optimum
     return method(preset="paper", **{name: value for name, value in usual.items() if name in accepted} | named)

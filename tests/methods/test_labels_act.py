@@ -12,7 +12,7 @@ from lapwing.methods import METHODS
 
 X, Y = load_wine(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
-SUPERVISED = [name for name, method in METHODS.items() if get_tags(method()).target_tags.required]
+SUPERVISED = [*(name for name, method in METHODS.items() if get_tags(method()).target_tags.required), "RCA"]
 REFUSING = {
     "DNE": "use graph=7, which is ",
     "MFA": "use graph=7, which is ",

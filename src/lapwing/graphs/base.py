@@ -41,13 +41,10 @@ class Graph(Documented):
     ``data.classes``, -1 where unknown. ``__init__`` stores each parameter under its own name and does nothing else. Nothing may
     be written to X, y or the parameters: estimators share graphs, and build them again in every fold.
 
-    It may write ``reads_labels``, ``reads_targets``, ``reads_features``, ``counts_pairs``, ``indexes_rows``, ``is_laplacian``
-    and ``is_semidefinite``, where the values below are not its own; ``weights_at``, where it has no ``adjacency`` and ``&``
-    should know it; ``term``, where its L is not D - W; ``requests``, where it asks ``data.nearest`` for neighbours;
-    ``why_all_rows``, where rows that are read in blocks are not enough; ``fitted``, where it learns something from the rows;
-    ``resolved`` and ``new_links``, where a free map shall place new rows by it.
-
-    :func:`lapwing.testing.check_graph` says whether all this holds.
+    It may write the properties below, where their values are not its own; ``weights_at``, where it has no ``adjacency`` and
+    ``&`` should know it; ``term``, where its L is not D - W; ``requests``, where it asks ``data.nearest`` for neighbours;
+    ``why_all_rows``, where rows in blocks are not enough; ``fitted``, where it learns from the rows; ``resolved`` and
+    ``new_links``, where a free map shall place new rows by it. :func:`lapwing.testing.check_graph` says whether all holds.
 
     Examples
     --------

@@ -77,10 +77,8 @@ class NeighborGraph(Graph):
         if callable(weights):
             values = np.asarray(weights(d, *reaches), dtype=np.float64)
             if values.shape != d.shape or not np.isfinite(values).all():
-                raise ValueError(
-                    f"weights={weights!r} must return one finite weight per distance; it returned shape {values.shape} for "
-                    f"{d.shape}"
-                )
+                wanted = f"one finite weight per distance; it returned shape {values.shape} for {d.shape}"
+                raise ValueError(f"weights={weights!r} must return {wanted}")
         elif by_reach or weights == "heat":
             t = np.multiply(*reaches) if by_reach else self._width(data, edges)
             values = heat_weights(d**2 / t, rows, data.n, new)
@@ -94,12 +92,10 @@ class NeighborGraph(Graph):
         """``weights="dot"`` and ``"cosine"``. A cosine that differs from 0 only by rounding is 0."""
         rows, cols, d = edges
         require_features(self.metric, f'weights="{self.weights}"')
-        lengths = np.sqrt(data.squares)
         if self.weights == "cosine":
             require_nonzero_rows(data, 'weights="cosine"')
         if is_named(self.metric, "cosine") and not self.metric_params and getattr(self, "search", None) is None:
-            cosines = 1 - d
-            cosines = np.where(np.abs(cosines) <= 1e-13, 0.0, cosines)
+            cosines, lengths = np.where(np.abs(1 - d) <= 1e-13, 0.0, 1 - d), np.sqrt(data.squares)
             return cosines if self.weights == "cosine" else cosines * lengths[rows] * lengths[cols]
         return (data.unit if self.weights == "cosine" else data).inner_products(rows, cols)
 
@@ -149,36 +145,30 @@ class KNN(Searching, NeighborGraph):
         callable maps an array of distances to weights.
 
         ``"self-tuning"`` is :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))`, where :math:`\sigma_i` is the distance from row i to
-        its k-th neighbour, so that dense and sparse regions have weights of the same size. A callable of three arguments is
-        given :math:`\sigma_i` and :math:`\sigma_j` as well. Where :math:`\sigma_i` is 0, among equal rows, it is the mean of the
-        others.
+        its k-th neighbour, or the mean of the others where that is 0. A callable of three arguments is given both as well.
     t : float, "auto" or "half-median", default="auto"
         The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
         the links, each direction counted, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
 
-        A row so far away from all others that its weights would be rounding keeps faint links (2e-16) to its neighbours. Where
-        more than one row in a hundred has weights of 0, t is too small, and that is an error.
+        A row far from all others keeps faint links (2e-16). Where more than one row in a hundred is, t is too small: an error.
     metric : str or callable, default="euclidean"
-        How distances are measured: any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included,
-        where X holds the distances.
+        How distances are measured: any metric of :class:`sklearn.neighbors.NearestNeighbors`, or ``"precomputed"``, where X
+        holds the distances.
     metric_params : dict, default=None
         Further parameters of the metric.
     among : {"all", "same_class", "other_class"}, default="all"
-        Where neighbours are searched. ``"same_class"`` takes the k nearest rows *inside* the class (all of a smaller class).
-        That differs from ``KNN(k) & SameClass()``, which keeps those of the k nearest rows overall that share the class.
+        Where neighbours are searched. ``"same_class"`` takes the k nearest rows *inside* the class (all of a smaller class),
+        where ``KNN(k) & SameClass()`` keeps those of the k nearest rows overall that share the class.
     symmetry : {"auto", "or", "and", "mean"}, default="auto"
         What becomes of a link that only one of its two rows has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
-        its weight. ``"auto"`` is ``"or"``, and ``"mean"`` with ``queries``, where the neighbours of the other rows are
-        unknown.
+        its weight. ``"auto"`` is ``"or"``, and ``"mean"`` with ``queries``.
     search : None, "torch" or neighbours transformer, default=None
-        Which program searches. None compares exactly, in memory. ``"torch"`` finds the same neighbours on a GPU, where there
-        is one, for Euclidean distances and cosines. So does any object with the interface of
-        :class:`~sklearn.neighbors.KNeighborsTransformer`, in its own metric, such as pynndescent's
-        ``PyNNDescentTransformer()``, which misses a few neighbours. Of more neighbours than k the nearest are taken; where its
-        ``n_neighbors`` is smaller than k, it is set to k.
+        Which program searches. None compares exactly, in memory; ``"torch"`` does so on a GPU, where there is one, for Euclidean
+        distances and cosines. An object like :class:`~sklearn.neighbors.KNeighborsTransformer`, such as pynndescent's
+        ``PyNNDescentTransformer()``, searches for k neighbours or more in its own metric, and may miss a few.
     queries : int, default=None
-        Search for the neighbours of this many random rows only, exactly and among all rows, so that the time grows with the
-        number of rows, and not with its square; None, or n and more, is all rows. For linear maps and scores.
+        Search for the neighbours of this many random rows only, exactly and among all rows; None, or n and more, is all rows.
+        For linear maps and scores.
 
         The links of these rows, times n / queries, estimate the sums over all links without bias, and
         :func:`lapwing.sampling_error` says how certain the result is.
@@ -221,9 +211,9 @@ class KNN(Searching, NeighborGraph):
         edges = data.nearest(request, on_device=on_device)
         sampled = self.queries is not None and self.queries < data.size
         if sampled and how not in ("auto", "mean"):
+            one = f"queries={self.queries} searches for those of one"
             raise ValueError(
-                f'symmetry="{how}" needs the neighbours of both ends of a link, and queries={self.queries} searches for those '
-                'of one; use symmetry="mean"'
+                f'symmetry="{how}" needs the neighbours of both ends of a link, and {one}; use symmetry="mean"'
             )
         known = not sampled and not on_device and sees_reach(self.weights)
         weights = self._weights(data, edges, reach_of(edges, data.n) if known else None)
@@ -336,8 +326,7 @@ class Repulsion(Searching):
     sigma : float, default=10.0
         :math:`\sigma` of ``"inverse"`` weights: the larger it is, the more equal the weights are.
     normalized : bool, default=False
-        Whether the Laplacian is normalised by the degrees, :math:`L = I - D^{-1/2} W D^{-1/2}` on the rows that have links
-        (eq. 15 of [1]_).
+        Whether the Laplacian of the rows that have links is :math:`I - D^{-1/2} W D^{-1/2}` (eq. 15 of [1]_).
     metric, random_state : As in :class:`KNN`
     queries
         As in :class:`KNN`. A pair that is linked in one direction only then has half its weight.
@@ -369,26 +358,22 @@ class Repulsion(Searching):
 
     reads_labels = True
 
-    @property
-    def is_laplacian(self) -> bool:
-        return not self.normalized
+    is_laplacian = property(lambda self: not self.normalized)
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
         (request,) = self.requests()
         sampled = request.is_sampled(data.size)
         if check_choice("normalized", self.normalized, (False, True)) and sampled:
-            raise ValueError(
-                f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
-            )
+            few = f"queries={self.queries} gives those of a few"
+            raise ValueError(f"normalized=True needs the degrees of all rows, and {few}; leave one out")
         rows, cols, _ = data.nearest(request)
         own, other = data.classes[rows], data.classes[cols]
         differ = (own >= 0) & (other >= 0) & (own != other)
         rows, cols = rows[differ], cols[differ]
         values = np.ones(rows.size) if self.weights == "binary" else self._inverse(data, rows, cols)
-        return request.rows_per_query(data.size) * data.symmetric_weights(
-            rows, cols, values, "mean" if sampled else "or"
-        )
+        W = data.symmetric_weights(rows, cols, values, "mean" if sampled else "or")
+        return request.rows_per_query(data.size) * W
 
     def _inverse(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Eq. 12. Two zero vectors have the relative distance 0."""
@@ -465,8 +450,7 @@ def nearest_fitted(both: Data, n_fitted: int, request: Request) -> Edges:
 def heat_weights(exponents: Any, rows: Any, n: int, new: bool = False) -> Any:
     """``exp(-exponents)`` of directed edges. A row far away from all others keeps faint edges, in proportion to each other.
 
-    Such a row hardly counts, and it is still placed beside its neighbours. Free maps divide by the roots of degrees, so that
-    rounding would decide where a row of degree 1e-40 is placed.
+    Free maps divide by the roots of degrees, so that rounding would decide where a row of degree 1e-40 is placed.
     """
     if isinstance(exponents, np.ndarray):
         xp, nearest = np, np.full(n, np.inf)
@@ -482,13 +466,14 @@ def heat_weights(exponents: Any, rows: Any, n: int, new: bool = False) -> Any:
 
 def sees_reach(weights: Any) -> bool:
     """Whether weights depend on the k-th distances of both rows, as ``"self-tuning"`` and functions of three arguments do."""
+    if not callable(weights):
+        return isinstance(weights, str) and weights == "self-tuning"
     try:
-        parameters = signature(weights).parameters.values() if callable(weights) else ()
+        parameters = signature(weights).parameters.values()
     except (TypeError, ValueError):  # a compiled function has no signature
         return False
     places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    required = sum(p.kind in places and p.default is p.empty for p in parameters)
-    return (isinstance(weights, str) and weights == "self-tuning") or required == 3
+    return sum(p.kind in places and p.default is p.empty for p in parameters) == 3
 
 
 def reach_of(edges: Any, n: int) -> np.ndarray:
@@ -507,10 +492,8 @@ def require_features(metric: Any, what: str) -> None:
 def refuse_negative(weights: Any, share: float, instead: str) -> None:
     """Raise where a share of the weights is negative, since the Laplacian would not be positive semi-definite."""
     if share > 0:
-        raise ValueError(
-            f"weights={weights!r} gives negative weights on {share:.1%} of the edges; a graph Laplacian needs weights >= 0: "
-            f"use {instead}, or data without negative entries"
-        )
+        found = f"weights={weights!r} gives negative weights on {share:.1%} of the edges; a graph Laplacian needs weights >= 0"
+        raise ValueError(f"{found}: use {instead}, or data without negative entries")
 
 
 def require_positive_degrees(weights: Any, rows: np.ndarray, W: sparse.csr_array) -> None:

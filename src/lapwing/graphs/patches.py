@@ -1,4 +1,4 @@
-"""Graphs of patches, each of a row and its neighbours: one matrix per patch, and the sum of these as one n x n matrix."""
+"""Graphs of patches, each of a row and its neighbours: one matrix per patch, added up to one n x n matrix."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._arrays import row_blocks
+from .._documented import documented
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..data import ALL, Data, SparseData
 from ..operators import Structured, diagonal
@@ -20,8 +21,6 @@ from .base import Graph
 from .neighbors import Searching, require_features
 
 BLOCKS_AT_ONCE = 16  # blocks of local matrices that are added up at a time, so that the lists of entries stay short
-# Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
-LARGE = 1e7
 WEIGHTS = ("coding_length", "distance", "uniform")
 
 
@@ -37,11 +36,10 @@ class Reconstruction(Searching):
     n_neighbors : int, default=5
         From how many nearest neighbours each row is reconstructed.
     reg : float, default=1e-3
-        How strongly the weights are kept small and equal. ``reg * trace(G)`` is added to the diagonal of each local Gram
+        How strongly the weights are kept small and equal: ``reg * trace(G)`` is added to the diagonal of each local Gram
         matrix G, which is singular where there are more neighbours than dimensions.
     among : {"all", "same_class"}, default="all"
-        Where neighbours are searched. ``"same_class"`` takes the nearest rows inside the class (all others of a smaller
-        class), and rows of unknown label take no part.
+        Where neighbours are searched: among all rows, or inside the class. Rows of unknown label then take no part.
     metric
         As in :class:`KNN`. It is that of the search; the weights are always those of Euclidean space.
     queries, random_state : As in :class:`KNN`
@@ -164,43 +162,33 @@ class PatchGraph(Searching):
 
     def patches(self, data: Data) -> Patches:
         """The patches of all rows and their weights."""
-        rows, weights, _, _ = zip(*self._blocks(data), strict=True)
+        rows, weights, _ = zip(*self._blocks(data), strict=True)
         return Patches(np.concatenate(rows), np.concatenate(weights))
 
-    def _blocks(self, data: Data) -> Iterator[tuple[np.ndarray, np.ndarray, Any, Any]]:
-        """Some patches at a time: their rows, the weights of these, and either Gram matrices or points, whichever are smaller.
+    def _blocks(self, data: Data) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Some patches at a time: their rows, the weights of these, and Gram matrices about the mean of each patch.
 
-        A patch is a row that is searched for, and then its neighbours, nearest first. Points and products are taken about the
-        mean of the patch, by way of its first row: about the mean of all rows, which a far row moves, they would lose digits.
+        A patch is a row that is searched for, and then its neighbours, nearest first. The mean is taken away by way of the
+        first row: about the mean of all rows, which a far row moves, products would lose digits.
         """
         require_features(self.metric, type(self).__name__)
         (request,) = self.requests()
         own, cols, _ = data.nearest(request)
         weigh = self._weighing(data)
-        k, is_sparse = self.n_neighbors, isinstance(data, SparseData)
+        k = self.n_neighbors
         patches = np.column_stack([own[::k], cols.reshape(-1, k)])[:, 0 if self.include_self else 1 :]
-        m, width = patches.shape[1], data.X.nnz // data.n if is_sparse else data.d
-        few_columns = data.has_features and not is_sparse and data.d < m - 1
+        m, width = patches.shape[1], data.X.nnz // data.n if isinstance(data, SparseData) else data.d
         for part in row_blocks(len(patches), m * max(m, 2 * width)):
-            rows, G, points = patches[part], None, None
-            if few_columns:
-                points = data.rows_at(rows)
-                points -= points[:, :1]
-                points -= points.mean(axis=1, keepdims=True)
-                squares = np.einsum("bij,bij->bi", points, points)
-            else:
-                G = centred_grams(np.pad(local_grams(data, rows[:, 0], rows[:, 1:]), ((0, 0), (1, 0), (1, 0))))
-                squares = np.maximum(np.diagonal(G, axis1=1, axis2=2), 0)
-            yield rows, weigh(rows, squares, G, points), G, points
+            rows = patches[part]
+            G = centred_grams(np.pad(local_grams(data, rows[:, 0], rows[:, 1:]), ((0, 0), (1, 0), (1, 0))))
+            yield rows, weigh(rows, G), G
 
-    def _weighing(self, data: Data) -> Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]:
-        """What gives the weights of the rows of patches, from these, their squared distances from the mean of their patch, and
-        the Gram matrices or points of the patches.
-        """
+    def _weighing(self, data: Data) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """What gives the weights of the rows of patches, from these and the Gram matrices of the patches."""
         if check_choice("weights", self.weights, WEIGHTS) == "uniform":
-            return lambda rows, *_: np.ones(rows.shape)
+            return lambda rows, G: np.ones(rows.shape)
         if self.weights == "distance":
-            return lambda rows, own, *_: distance_weights(own)
+            return lambda rows, G: distance_weights(G)
         if not data.has_features and (self.dimension is None or self.distortion is None):
             raise ValueError(
                 'kernel="precomputed" has no dimension and no unit of its own; give dimension= and distortion= for '
@@ -213,7 +201,7 @@ class PatchGraph(Searching):
         if not (by_mean or self.origin == 0):
             check_choice("origin", self.origin, ("mean", 0))  # raises
         squares = squares_about_mean(data) if by_mean else data.squares
-        return lambda rows, own, G, points: coding_length_weights(own, G, points, squares[rows], D, squared)
+        return lambda rows, G: coding_length_weights(G, squares[rows], D, squared)
 
 
 def squares_about_mean(data: Data) -> np.ndarray:
@@ -237,45 +225,29 @@ def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarra
     return G - means[:, :, None] - means[:, None, :] + total[:, None, None]
 
 
-def coding_length_weights(
-    own: np.ndarray, G: Any, points: Any, squares: np.ndarray, D: float, squared_distortion: float
-) -> np.ndarray:
-    r"""Weights by reductive coding length (eq. 22 to 25), from the Gram matrices of patches or from their points, either about
-    the mean of each patch, and the squared distances of the points from there, ``own``, and from the origin of the code.
+def coding_length_weights(G: np.ndarray, squares: np.ndarray, D: float, squared_distortion: float) -> np.ndarray:
+    r"""Weights by reductive coding length (eq. 22 to 25), from the Gram matrices of patches about their means, and the squared
+    distances of the points from the origin of the code.
 
     :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
     :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
     :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \, (1 - u_r)`, where
     :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
-    From points, :math:`G_c = X_c X_c^\top` has the determinants of :math:`S = X_c^\top X_c`, and
-    :math:`[G_c B^{-1}]_{rr} = x_r^\top (I + a_{m-1} S)^{-1} x_r`. Large patches are summed over the eigenvectors of :math:`G_c`.
+    All are sums over the eigenvectors of :math:`G_c`, which keep their digits in patches far larger than the distortion.
     """
-    m, trace = own.shape[1], own.sum(axis=1)
+    own, m = np.maximum(np.diagonal(G, axis1=1, axis2=2), 0), G.shape[1]
+    trace = own.sum(axis=1)[:, None]
+    trace = np.where(trace > 0, trace, 1.0)
     a, a_less = D / (squared_distortion * m), D / (squared_distortion * (m - 1))
     total = (squares - own).mean(axis=1)
     total_less = total[:, None] - (squares - own - total[:, None]) / (m - 1) + own / (m - 1) ** 2
-    is_large = a_less * trace.max(initial=0) > LARGE
-    if is_large:
-        G = points @ points.transpose(0, 2, 1) if G is None else G
-        # The added term makes e, whose value is 0, the last eigenvector.
-        values, Q = np.linalg.eigh(G + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)
-        values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
-        values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
-        inverse = 1 / (1 + a_less * values)
-        u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
-        whole, before = (np.log1p(scale * values).sum(axis=1) for scale in (a, a_less))
-    else:
-        S = points.transpose(0, 2, 1) @ points if G is None else G
-        inverse = np.linalg.inv(np.eye(S.shape[1]) + a_less * S)
-        left, right = (points @ inverse, points) if G is None else (G, inverse)
-        u = a_less * m / (m - 1) * np.einsum("bij,bij->bi", left, right)
-        rest = 1 - u
-        # Small M = aS are not rounded off when I is added: the pivots of the Cholesky factor C of I + M are
-        # 1 + (M_kk - sum of C_kj^2, j < k), of which the part in brackets is kept. Off its diagonal, C is as accurate as M.
-        M = np.stack([a * S, a_less * S])
-        below = np.tril(np.linalg.cholesky(np.eye(S.shape[1]) + M), -1)
-        pivots = np.diagonal(M, axis1=2, axis2=3) - np.einsum("sbij,sbij->sbi", below, below)
-        whole, before = np.log1p(pivots).sum(axis=2)
+    # The added term makes e, whose value is 0, the last eigenvector.
+    values, Q = np.linalg.eigh(G + 10 * trace[:, :, None] / m)
+    values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
+    values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace, values, 0.0)
+    inverse = 1 / (1 + a_less * values)
+    u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
+    whole, before = (np.log1p(scale * values).sum(axis=1) for scale in (a, a_less))
     # log(1 - u), from whichever of u and 1 - u has kept its digits.
     log_rest = np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
     length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
@@ -290,8 +262,9 @@ def coding_length_weights(
     return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
 
 
-def distance_weights(squared: np.ndarray) -> np.ndarray:
+def distance_weights(G: np.ndarray) -> np.ndarray:
     r"""Weights by distance from the centre of the patch, :math:`\exp(-d^2 / t)` with t the patch's mean squared distance."""
+    squared = np.maximum(np.diagonal(G, axis1=1, axis2=2), 0)
     mean = squared.mean(axis=1, keepdims=True)
     return np.exp(-squared / np.where(mean > 0, mean, 1.0))
 
@@ -303,25 +276,24 @@ class CodingLength(PatchGraph):
     .. math:: L = \sum_i S_i L_i S_i^\top, \qquad L_i = W_i - \frac{W_i e e^\top W_i}{e^\top W_i e}
 
     where :math:`S_i` selects sample i and its nearest neighbours, and the diagonal matrix :math:`W_i` holds their weights. The
-    coding length is the number of bits that a patch takes up to a given distortion. A sample that does not fit the shape of a
-    patch changes it by more than others do, and gets little weight there [1]_. :class:`lapwing.LPCA` maximises this scatter.
+    coding length is the number of bits that a patch takes up to a given distortion; a sample that changes it by more than
+    others do gets little weight [1]_. :class:`lapwing.LPCA` maximises this scatter.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         How many neighbours a patch has, K, beside the sample it belongs to.
     weights : {"coding_length", "distance", "uniform"}, default="coding_length"
-        How much a sample counts in a patch, the diagonal of :math:`W_i`. ``"coding_length"`` is eq. 23 of the paper.
-        ``"distance"`` is :math:`\exp(-d^2/t)` of the distance d from the centre of the patch, with t the mean square of d, for
-        comparison. ``"uniform"`` is 1.
+        How much a sample counts in a patch, the diagonal of :math:`W_i`: by eq. 23 of the paper; by
+        :math:`\exp(-d^2/t)` of the distance d from the centre of the patch, with t the mean square of d; or 1.
     distortion : float, default=None
-        :math:`\epsilon` of the coding length, in units of X; None is :math:`\sqrt{10 D / K}`. A kernel map with
-        ``kernel="precomputed"`` has no such units, so that ``distortion`` and ``dimension`` must be given there.
+        :math:`\epsilon` of the coding length, in units of X; None is :math:`\sqrt{10 D / K}`. With ``kernel="precomputed"``,
+        which has no units, it must be given, as must ``dimension``.
     dimension : float, default=None
         The dimension D of the space in the coding length; None is the number of features.
     origin : {"mean", 0}, default="mean"
-        From where the mean of a patch is coded. ``"mean"`` is the mean of all samples, so that moving X changes nothing, and 0
-        is the origin of X, as eq. 24 of the paper is printed.
+        From where the mean of a patch is coded: from the mean of all samples, so that moving X changes nothing, or from the
+        origin of X, as eq. 24 of the paper is printed.
     metric, metric_params, queries, random_state : As in :class:`KNN`
 
     References
@@ -352,34 +324,32 @@ class CodingLength(PatchGraph):
     queries: int | None = None
     random_state: int = 0
 
-    def _factored(self, data: Data) -> tuple[np.ndarray, sparse.csr_array]:
-        """The degrees, and the factor M of W = MᵀM. Both are scaled up where only a sample of rows has a patch."""
+    def terms(self, data: Data) -> list[Term]:
+        """L = D - UUᵀ. Both are scaled up where only a sample of rows has a patch."""
         rows, weights = self.patches(data)
         weights = self.requests()[0].rows_per_query(data.size) * weights
         degrees = np.bincount(rows.ravel(), weights.ravel(), minlength=data.n)
         values, indptr = weights / np.sqrt(weights.sum(axis=1, keepdims=True)), np.arange(len(rows) + 1) * rows.shape[1]
-        return degrees, sparse.csr_array((values.ravel(), rows.ravel(), indptr), shape=(len(rows), data.n))
-
-    def terms(self, data: Data) -> list[Term]:
-        degrees, M = self._factored(data)
+        M = sparse.csr_array((values.ravel(), rows.ravel(), indptr), shape=(len(rows), data.n))
         factor = (sparse.csr_array(M.T), -np.ones(M.shape[0]))
         return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), Structured(data.n, diag=degrees))]
 
     def adjacency(self, data: Data) -> sparse.csr_array:
-        M = self._factored(data)[1]
-        W = sparse.csr_array(M.T @ M)
+        (term,) = self.terms(data)
+        ((U, _),) = term.laplacian.factors
+        W = sparse.csr_array(U @ U.T)
         W.setdiag(0)
         W.eliminate_zeros()
         return W
 
 
 class Local(NamedTuple):
-    """The local subspaces by Theorem 1, one per patch."""
+    """The local subspaces by Theorem 1, one per patch. ``components`` have orthonormal rows."""
 
     rows: np.ndarray  # (n, m)
     weights: np.ndarray  # (n, m)
     means: np.ndarray  # (n, D)
-    components: np.ndarray  # (n, d, D), orthonormal rows
+    components: np.ndarray  # (n, d, D)
     coordinates: np.ndarray  # (n, m, d)
 
 
@@ -411,8 +381,8 @@ class TangentAlignment(PatchGraph):
         L = \sum_i S_i Z_i S_i^\top, \qquad
         Z_i = H_w (I - \tilde Q_i (\tilde Q_i^\top \tilde Q_i)^{-1} \tilde Q_i^\top) H_w^\top
 
-    with :math:`\tilde Q_i = W_i^{-1/2} Q_i` from the leading right singular vectors of the weighted, centred patch: Theorem 2
-    of [1]_. A map Y with small :math:`\operatorname{tr}(Y^\top L Y)` is close to an affine function of the tangent
+    with :math:`\tilde Q_i = W_i^{-1/2} Q_i` from the leading right singular vectors of the weighted, centred patch (Theorem 2
+    of [1]_). A map Y with small :math:`\operatorname{tr}(Y^\top L Y)` is close to an affine function of the tangent
     coordinates on every patch. With uniform weights it is local tangent space alignment (LTSA) [2]_.
 
     Parameters
@@ -420,8 +390,7 @@ class TangentAlignment(PatchGraph):
     n_neighbors : int, default=12
         How many neighbours a patch has, K.
     n_components : int, default=None
-        The dimension of the tangent spaces, less than K (and less than K - 1 without ``include_self``). None is the
-        ``n_components`` of the estimator.
+        The dimension of the tangent spaces, less than K, or K - 1 without ``include_self``; None is that of the estimator.
     weights : As in :class:`CodingLength`
     include_self : bool, default=True
         Whether a patch has the sample it belongs to, as in the papers. scikit-learn's LTSA leaves it out.
@@ -435,15 +404,13 @@ class TangentAlignment(PatchGraph):
 
     Examples
     --------
-    Rows on an arc are unfolded: their coordinates are their places along it.
-
     >>> import numpy as np
     >>> from lapwing import LaplacianEigenmaps
     >>> from lapwing.graphs import TangentAlignment
     >>> along = np.linspace(0, 3, 40)
     >>> model = LaplacianEigenmaps(1, graph=TangentAlignment(5), constraint="identity", extension="affine")
     >>> Z = model.fit_transform(np.c_[np.cos(along), np.sin(along)])
-    >>> bool(abs(np.corrcoef(Z[:, 0], along)[0, 1]) > 0.999)
+    >>> bool(abs(np.corrcoef(Z[:, 0], along)[0, 1]) > 0.999)  # the places along the arc
     True
     """
 
@@ -470,31 +437,21 @@ class TangentAlignment(PatchGraph):
             less = (
                 "" if self.include_self else " - 1, since a patch lacks the sample it belongs to (include_self=False)"
             )
-            raise ValueError(
-                f"n_components={d} must be smaller than n_neighbors={k}{less}, or every map fits the patches; use more neighbours"
-            )
-        blocks = ((rows, tangent_matrices(weights, d, G, points)) for rows, weights, G, points in self._blocks(data))
-        L = assembled(blocks, data.n)
-        taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
-        return [Term(1.0, Structured(data.n, sparse=L), Structured(data.n, diag=taking_part))]
+            message = f"n_components={d} must be smaller than n_neighbors={k}{less}, or every map fits the patches"
+            raise ValueError(f"{message}; use more neighbours")
+        return [assembled(((rows, tangent_matrices(w, d, G)) for rows, w, G in self._blocks(data)), data.n)]
 
 
-def tangent_matrices(weights: np.ndarray, d: int, G: Any, points: Any) -> np.ndarray:
+def tangent_matrices(weights: np.ndarray, d: int, G: np.ndarray) -> np.ndarray:
     """Z of Theorem 2: what is left of a map on each patch after its best affine fit by d tangent coordinates.
 
-    The coordinates C come from the principal directions of the weighted points, or of their Gram matrices (Theorem 1).
+    The coordinates C come from the principal directions of the weighted Gram matrices (Theorem 1).
     """
-    u = weights / weights.sum(axis=1, keepdims=True)
-    if points is not None:
-        points = points - np.einsum("bi,bid->bd", u, points)[:, None, :]
-        scatter = np.einsum("bi,bid,bie->bde", weights, points, points, optimize=True)
-        C = points @ np.linalg.eigh(scatter)[1][:, :, ::-1][:, :, :d]
-    else:
-        roots = np.sqrt(weights)
-        values, Q = np.linalg.eigh(roots[:, :, None] * centred_grams(G, weights) * roots[:, None, :])
-        values, Q = values[:, ::-1][:, :d], Q[:, :, ::-1][:, :, :d]
-        values = np.where(values > 1e-12 * values[:, :1], values, 0.0)
-        C = Q * np.sqrt(values)[:, None, :] / roots[:, :, None]
+    u, roots = weights / weights.sum(axis=1, keepdims=True), np.sqrt(weights)
+    values, Q = np.linalg.eigh(roots[:, :, None] * centred_grams(G, weights) * roots[:, None, :])
+    values, Q = values[:, ::-1][:, :d], Q[:, :, ::-1][:, :, :d]
+    values = np.where(values > 1e-12 * values[:, :1], values, 0.0)
+    C = Q * np.sqrt(values)[:, None, :] / roots[:, :, None]
     # Pinv, since a patch may have fewer dimensions.
     inverse = np.linalg.pinv(C.transpose(0, 2, 1) @ C, hermitian=True, rcond=1e-12)
     R = np.eye(weights.shape[1]) - C @ inverse @ C.transpose(0, 2, 1)
@@ -503,8 +460,8 @@ def tangent_matrices(weights: np.ndarray, d: int, G: Any, points: Any) -> np.nda
     return R - cross - cross.transpose(0, 2, 1) + sums.sum(axis=1)[:, None, None] * u[:, :, None] * u[:, None, :]
 
 
-def assembled(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> sparse.csr_array:
-    """Add up local matrices, which come in blocks with the rows they belong to."""
+def assembled(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> Term:
+    """Add up local matrices, which come in blocks with the rows they belong to. Rows that take part have degree 1."""
     blocks, total = iter(blocks), sparse.csr_array((n, n))
     while some := list(islice(blocks, BLOCKS_AT_ONCE)):
         values = np.concatenate([local.ravel() for _, local in some])
@@ -513,7 +470,8 @@ def assembled(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> sparse
             for index in ((ALL, ALL, None), (ALL, None, ALL))
         )
         total = total + sparse.csr_array((values, (i, j)), shape=(n, n))
-    return total
+    taking_part = (np.diff(total.indptr) > 0).astype(np.float64)
+    return Term(1.0, Structured(n, sparse=total), Structured(n, diag=taking_part))
 
 
 @dataclass(eq=False, repr=False)
@@ -540,36 +498,23 @@ class Alignment(Graph):
     patches: ArrayLike
     matrices: ArrayLike
 
-    reads_features = False
-    indexes_rows = True
+    reads_features, indexes_rows = False, True
 
-    @property
-    def is_laplacian(self) -> bool:
-        return all(
-            np.abs(local.sum(axis=2)).max() <= rounding for _, local, rounding in _stacks(self.patches, self.matrices)
-        )
-
-    @property
-    def is_semidefinite(self) -> bool:
-        return all(
-            np.linalg.eigvalsh(local).min() >= -rounding for _, local, rounding in _stacks(self.patches, self.matrices)
-        )
+    _parts = property(lambda self: _stacks(self.patches, self.matrices))
+    is_laplacian = property(lambda self: all(np.abs(L.sum(axis=2)).max() <= rounding for _, L, rounding in self._parts))
+    is_semidefinite = property(lambda self: all(np.linalg.eigvalsh(L).min() >= -eps for _, L, eps in self._parts))
 
     def terms(self, data: Data) -> list[Term]:
-        L = align(self.patches, self.matrices, data.n)
-        taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
-        return [Term(1.0, Structured(data.n, sparse=L), Structured(data.n, diag=taking_part))]
+        return [_aligned(self.patches, self.matrices, data.n)]
 
 
+@documented
 def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
     r"""Add up local matrices where their rows belong, :math:`L(I_i, I_i) \leftarrow L(I_i, I_i) + L_i` for each patch i.
 
     Parameters
     ----------
-    patches : array-like of shape (n_patches, n_points), or list of arrays
-        The rows of X in each patch, :math:`I_i`.
-    matrices : array-like of shape (n_patches, n_points, n_points), or list of arrays
-        The local matrix of each patch, :math:`L_i`.
+    patches, matrices : As in :class:`Alignment`
     n_samples : int
         How many rows and columns the result has.
 
@@ -585,9 +530,23 @@ def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
            [-1.,  2., -1.],
            [ 0., -1.,  1.]])
     """
-    blocks = []
+    total: Any = _aligned(patches, matrices, n_samples).laplacian.sparse
+    return total
+
+
+def _aligned(patches: Any, matrices: Any, n_samples: int) -> Term:
+    """The sum of checked local matrices, as a term."""
+    blocks, last = [], n_samples - 1
     for rows, local, rounding in _stacks(patches, matrices):
-        _check_patches(rows, local, rounding, n_samples)
+        if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() > last:
+            raise ValueError(
+                f"patches must hold rows of X, whole numbers from 0 to {last} (they cannot be used where X is split, as in "
+                f"cross-validation); got {rows.dtype} {rows.ravel()[:5]}"
+            )
+        if not np.isfinite(local).all():
+            raise ValueError("matrices contain NaN or infinity")
+        if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > rounding:
+            raise ValueError("matrices must be symmetric; pass (M + M.T) / 2")
         blocks.append((rows, (local + local.transpose(0, 2, 1)) / 2))
     return assembled(blocks, n_samples)
 
@@ -610,18 +569,6 @@ def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarra
         local = given.astype(np.float64)
         eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
         yield np.array([patches[i] for i in which]), local, max(1e-10, 100 * eps) * np.abs(local).max(initial=0)
-
-
-def _check_patches(rows: np.ndarray, local: np.ndarray, rounding: float, n: int) -> None:
-    if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
-        raise ValueError(
-            f"patches must hold rows of X, whole numbers from 0 to {n - 1} (they cannot be used where X is split, as in "
-            f"cross-validation); got {rows.dtype} {rows.ravel()[:5]}"
-        )
-    if not np.isfinite(local).all():
-        raise ValueError("matrices contain NaN or infinity")
-    if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > rounding:
-        raise ValueError("matrices must be symmetric; pass (M + M.T) / 2")
 
 
 def affine_extension(data: Data, Y: np.ndarray, new: np.ndarray, neighbors: np.ndarray) -> np.ndarray:

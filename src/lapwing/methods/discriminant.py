@@ -480,9 +480,9 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         the covariances of the sides, each about its own mean, so that the many samples of one side do not outweigh the other.
         A series of pandas knows the rows of a data frame by their names, so that cross-validation may take some of them.
         Without ``pairs``, y is of no help to sides.
-    ridge : float, default=1.0
-        :math:`\rho` in (1): how far P is drawn towards the identity. 1 is a shrinkage of one half, :math:`\rho / (1 + \rho)`.
-        Choose it by cross-validation over pairs.
+    ridge : "auto" or float, default="auto"
+        :math:`\rho` in (1): how far P is drawn towards the identity. ``"auto"`` is 1, a shrinkage of one half,
+        :math:`\rho / (1 + \rho)`, and 0 with ``preset="paper"``. Choose it by cross-validation over pairs.
     scaling : {"auto", "unit", "constraint", "objective"}, default="constraint"
         As in :class:`LPP`.
     standardize : {True, False}, default=False
@@ -514,12 +514,12 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
 
     pairs: Graph | ArrayLike | None = None
     sides: ArrayLike | None = None
-    ridge: float = 1.0
+    ridge: float | str = "auto"
     scaling: str = "constraint"
     standardize: bool | str = False
 
     about = About("classes", "−T: variance among all samples", "P: variance within pairs")
-    _rules: ClassVar[Rules] = Rules(paper={"ridge": 0.0})
+    _rules: ClassVar[Rules] = Rules(ridge=1.0)
     _takes_weights = _takes_blocks = _takes_sums = False  # pairs count rows one by one
 
     @property
@@ -551,7 +551,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
             )
         k = self.n_components if self.n_components is None else check_count("n_components", self.n_components)
         T, P = F.form(laplacian_sum(problem.minimise)), F.form(problem.subject_to)
-        P = P + np.trace(P) / data.d * float(self.ridge) * np.eye(len(P))
+        P = P + np.trace(P) / data.d * (chosen.ridge or 0.0) * np.eye(len(P))
         vary = numerical_rank(np.linalg.eigvalsh(-T), ROUNDING[data.dtype.name] * (F.mean @ F.mean - np.trace(T)))
         if (k or 0) > vary:
             raise RankError(too_few(k, vary))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 
-from ..auto import GraphFacts
+from ..auto import GraphFacts, Rules
 from ..data import Data
 from ..graphs import KNN, Graph, LocalClass, Reconstruction, SameClass
 from ..operators import identity
@@ -16,6 +16,8 @@ from ..reducers import KernelReducer, build_terms
 from .about import About
 from .discriminant import LFDA, Supervised, local_fisher
 from .locality import NEIGHBORS, RECONSTRUCTION
+
+PRINTED = KernelReducer._rules._replace(paper={"center": False})  # the thesis does not centre K
 
 
 class KernelLPP(KernelReducer):
@@ -28,9 +30,10 @@ class KernelLPP(KernelReducer):
     .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
 
     K is the centred kernel matrix, of the similarities of all pairs of samples. L is the Laplacian of a graph, D its degrees,
-    and the eigenvectors of the smallest eigenvalues :math:`\lambda` are the answer (equation 3.17 of [1]_). If all directions
-    of K are kept, the embedding of the fitted samples is that of Laplacian eigenmaps, whatever the kernel is. So
-    ``pca="auto"`` keeps only the leading ones, unless a ridge takes the place of this choice.
+    and the eigenvectors of the smallest eigenvalues :math:`\lambda` are the answer (equation 3.17 of [1]_, where K is not
+    centred, as with ``preset="paper"``: a kernel of full rank then gives the constant first). If all directions of K are kept,
+    the embedding of the fitted samples is that of Laplacian eigenmaps, whatever the kernel is. So ``pca="auto"`` keeps only
+    the leading ones, unless a ridge takes the place of this choice.
 
     Parameters
     ----------
@@ -121,6 +124,7 @@ class KernelLPP(KernelReducer):
 
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
+    _rules: ClassVar[Rules] = PRINTED
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
 
 
@@ -155,6 +159,7 @@ class KernelNPE(KernelReducer):
 
     about = About("neighbours", RECONSTRUCTION, "I")
     default_graph: ClassVar[Any] = Reconstruction
+    _rules: ClassVar[Rules] = PRINTED
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)

@@ -33,8 +33,8 @@ class LPCA(LinearReducer):
         As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the scatter, the
         trace of :math:`X^\top L X`.
     graph
-        As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``. The Laplacian of any other
-        graph takes the place of L.
+        As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``, with ``origin=0`` where
+        ``preset="paper"``. The Laplacian of any other graph takes the place of L.
     pca
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     ... : As in :class:`OLPP`
@@ -63,9 +63,11 @@ class LPCA(LinearReducer):
     """
 
     about = About("patches", "−L of weighted patches: their scatter is maximised", "orthogonal")
-    default_graph: ClassVar[Any] = CodingLength
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energy=1.0)
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return CodingLength(n_neighbors, origin=0 if self.preset == "paper" else "mean")
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
@@ -130,7 +132,8 @@ class TangentialMaps(FreeReducer):
     n_components : int, default=2
         The dimension of the surface, which is the number of coordinates. It must be less than the number of neighbours.
     graph
-        As in :class:`LPP`. None is ``TangentAlignment(12)``, and an integer K is ``TangentAlignment(K)``.
+        As in :class:`LPP`. None is ``TangentAlignment(12)``, and an integer K is ``TangentAlignment(K)``, with ``origin=0``
+        where ``preset="paper"``.
     extension : {"affine", "barycentric"}, default="affine"
         As in :class:`LaplacianEigenmaps`. The nearest samples are as many as those of the graph.
     ... : As in :class:`LaplacianEigenmaps`
@@ -159,7 +162,9 @@ class TangentialMaps(FreeReducer):
     about = About("patches", "misfit of each patch's tangent coordinates", "I")
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        return TangentAlignment(n_neighbors, n_components=self.n_components)
+        return TangentAlignment(
+            n_neighbors, n_components=self.n_components, origin=0 if self.preset == "paper" else "mean"
+        )
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         terms = build_terms("graph", graphs.graph, data, graphs.equal_say)

@@ -378,6 +378,8 @@ class TSA(MultilinearReducer):
     scaling : {"unit", "constraint"}, default="unit"
         How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike that
         of LPP it changes the answer, since U and V weigh each other's directions.
+    center
+        As in :class:`OLPP`. With ``preset="paper"`` nothing is subtracted, as in (2).
     ... : As in :class:`LPP`
 
     Attributes
@@ -386,7 +388,7 @@ class TSA(MultilinearReducer):
         The matrices :math:`U^\top, V^\top, \dots`, one per mode. Their sign is chosen so that, in each row, the entry of
         largest absolute value (the first of several) is positive.
     mean_ : ndarray of shape (n1, n2, ...)
-        The mean image, which :meth:`transform` subtracts.
+        The mean image, which :meth:`transform` subtracts; 0 with ``center=False``.
     eigenvalues_ : list of ndarray of shape (l_m,)
         The eigenvalues of the last problem of each mode, in ascending order.
     rank_ : tuple of int

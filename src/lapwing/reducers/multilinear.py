@@ -86,13 +86,15 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     image_shape: Sequence[int] | None = None
     flatten: bool = False
     scaling: str = "unit"
+    center: str | bool = "auto"
     normalize: str | None = "auto"
     preset: str = "measured"
     verbose: bool | None = None
 
     _takes_sparse: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = True
-    _choices: ClassVar[dict[str, tuple]] = {"scaling": ("unit", "constraint")}
+    _choices: ClassVar[dict[str, tuple]] = {"scaling": ("unit", "constraint"), "center": ("auto", "mean", False)}
+    _rules: ClassVar[auto.Rules] = auto.Rules(paper={"center": False})
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """Images as rows that know the shape of an image."""
@@ -118,7 +120,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         raise ValueError(f"graph={self.graph!r} has columns beside the features, and images none; use beside=False")
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Images:
-        return Images(data.X.reshape(-1, *data.image_shape), data.mean().reshape(data.image_shape), [])
+        mean = np.zeros(data.d) if self.center is False else data.mean()
+        return Images(data.X.reshape(-1, *data.image_shape), mean.reshape(data.image_shape), [])
 
     def _solve(
         self, F: Images, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
@@ -166,6 +169,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         solutions, modes, self.n_iter_ = found
         self.rank_ = tuple(solution.rank for solution in solutions)
         self.n_components_ = self.settings_["n_components"] = tuple(len(P) for P in modes)
+        self.settings_["center"] = self.center and "mean"
         self.eigenvalues_ = [solution.values for solution in solutions]
         self.certificate_ = [certify(solution, F.X.dtype, type(self).__name__) for solution in solutions]
         self.mean_ = F.mean.astype(F.X.dtype)
