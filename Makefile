@@ -8,8 +8,8 @@ WHOLE := .venv/whole
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo docs test test-oldest test-newest integrations fuzz mutate sdist-test dist release lint bench bench-scale defaults reproduce reproduce-quick guide
-.PHONY: clean
+.PHONY: demo docs test test-oldest test-newest integrations fuzz mutate sdist-test dist release lint bench bench-scale defaults reproduce
+.PHONY: reproduce-quick measure guide clean
 
 demo: $(READY)
 	$(BIN)/lapwing demo out
@@ -26,10 +26,16 @@ reproduce: $(WHOLE)
 reproduce-quick: $(WHOLE)
 	$(BIN)/python -m lapwing_papers --quick --output out/evidence-quick
 
-# lapwing beside its rivals, in five tasks: half an hour on two cores. With --keep and docs/tables.py this writes README's tables.
-guide: $(WHOLE)
+# What README and the pages of measurements quote, by parts: `make measure PART=speed` is one of them, `make measure` all that need
+# no GPU. Stopped, it goes on where it was. It writes the pages; `python benchmarks/measure.py` lists the parts and what is kept.
+PART ?= all
+measure: $(WHOLE)
 	$(BIN)/python $(INSTALL) --editable './papers[reproduce]'
-	$(BIN)/python benchmarks/guide --all --output out/guide
+	$(BIN)/python benchmarks/measure.py $(PART)
+
+# lapwing beside its rivals, in five tasks: an hour on two cores.
+guide:
+	$(MAKE) measure PART=guide
 
 test: $(WHOLE)
 	$(THREADS) $(BIN)/python -m pytest -n 2 --dist worksteal

@@ -773,23 +773,23 @@ def version(setting: Setting) -> str:
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:8]
 
 
-def read() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in OUT.read_text().splitlines()] if OUT.exists() else []
+def read(results: Path = OUT) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
 
 
 def key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in ("study", "set", "size", "split", "setting", "version"))
 
 
-def forget(pattern: str) -> None:
-    kept_rows = [row for row in read() if not fnmatch.fnmatch(row["setting"], pattern)]
-    OUT.write_text("".join(json.dumps(row) + "\n" for row in kept_rows))
+def forget(pattern: str, results: Path = OUT) -> None:
+    kept_rows = [row for row in read(results) if not fnmatch.fnmatch(row["setting"], pattern)]
+    results.write_text("".join(json.dumps(row) + "\n" for row in kept_rows))
 
 
-def measure(names: Sequence[str], only: str = "*") -> None:
+def measure(names: Sequence[str], only: str = "*", results: Path = OUT) -> None:
     """What is missing, one part at a time."""
-    OUT.parent.mkdir(exist_ok=True)
-    done = {key(row) for row in read()}
+    results.parent.mkdir(exist_ok=True)
+    done = {key(row) for row in read(results)}
     for study_name in names:
         study = STUDIES[study_name]
         versions = {name: version(setting) for name, setting in study.settings.items()}
@@ -802,13 +802,15 @@ def measure(names: Sequence[str], only: str = "*") -> None:
                 if key(where | {"setting": s, "version": versions[s]}) not in done
             ]
             if missing:
-                _measure(study, study.part(name, size, split), where, versions, missing)
+                for row in _measured(study, study.part(name, size, split), where, versions, missing):
+                    with results.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
                 print(f"{study_name}: {number} of {len(tasks)}, {name}, {size}, split {split}", file=sys.stderr)
 
 
-def _measure(
+def _measured(
     study: Study, part: Part, where: Mapping[str, Any], versions: Mapping[str, str], missing: Sequence[str]
-) -> None:
+) -> Iterator[dict[str, Any]]:
     for setting in missing:
         start = perf_counter()
         with threadpool_limits(1), warnings.catch_warnings():
@@ -817,9 +819,7 @@ def _measure(
             warnings.simplefilter("ignore", RuntimeWarning)  # label spreading of rows that no label reaches
             values = {name: round(value, 4) for name, value in study.settings[setting](part).items()}
         row = {**where, "setting": setting, "version": versions[setting]}
-        row |= {"values": values, "seconds": round(perf_counter() - start, 3)}
-        with OUT.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        yield row | {"values": values, "seconds": round(perf_counter() - start, 3)}
 
 
 def main() -> None:
@@ -828,14 +828,16 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write docs/defaults.md from what was measured")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="measure the settings of that name")
     parser.add_argument("--forget", metavar="PATTERN", help="measure the settings of that name again")
+    parser.add_argument("--output", metavar="FOLDER", type=Path, default=OUT.parent, help="of the results")
     args = parser.parse_args()
+    results = args.output / OUT.name
     if args.forget:
-        forget(args.forget)
+        forget(args.forget, results)
     if not args.page:
-        measure(args.studies or [*STUDIES], args.only)
+        measure(args.studies or [*STUDIES], args.only, results)
     from defaults_page import page
 
-    (ROOT / "docs" / "defaults.md").write_text(page(read()))
+    (ROOT / "docs" / "defaults.md").write_text(page(read(results)))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
     python benchmarks/few.py --unequal        two classes, of 5 and 95 % of the rows
     python benchmarks/few.py --time           seconds of a fit to 20,000 rows, and what is right
     python benchmarks/few.py --table          what has been measured so far
+    python benchmarks/few.py --json           the accuracies as JSON in the place of tables: for benchmarks/measure.py
 
 Of at most 600 training rows, 5 or 10 % have a label, drawn at random with at least two per class, or five or one row per class
 have one. All numbers are differences in points of accuracy on new rows to kernel PCA and discriminant analysis with tuned
@@ -79,7 +80,9 @@ def read(name: str) -> tuple[Any, np.ndarray]:
     return X, np.unique(y, return_inverse=True)[1]
 
 
-SETS |= {name: LabelledSet(name, KINDS.get(name, "table"), read, name) for name in (*CHOSE, *NEW)}
+def known_to_the_guide() -> None:
+    """So that it splits them as its own sets."""
+    SETS.update({name: LabelledSet(name, KINDS.get(name, "table"), read, name) for name in (*CHOSE, *NEW)})
 
 
 def some_known(y: np.ndarray, draw: str, seed: int) -> np.ndarray:
@@ -221,32 +224,35 @@ def measure(names: tuple[str, ...], found: dict[str, dict[str, float]], rows: in
                     yield f"{name}, {draw}, split {seed}"
 
 
+def gaps(
+    found: dict[str, dict[str, float]], names: tuple[str, ...], method: str, draws: tuple[str, ...]
+) -> dict[str, float]:
+    """Of each set: how many points a method is above the rival, as a mean over its splits and over these ways to draw."""
+    return {
+        n: float(np.mean([r[method] - r[RIVAL] for r in own]))
+        for n in names
+        if (own := [r for d in draws for k, r in found.items() if k.startswith(f"{n}|{d}|") and method in r])
+    }
+
+
+def cells(found: dict[str, dict[str, float]], names: tuple[str, ...], method: str) -> list[str]:
+    """Of each way to draw: mean over sets, standard error, wins, ties within a point and losses; then the worst sets."""
+    cells = []
+    for draw in DRAWS:
+        d = np.array(list(gaps(found, names, method, (draw,)).values()))
+        counts = f"{(d > 1).sum()}/{(abs(d) <= 1).sum()}/{(d < -1).sum()}"
+        cells.append(f"{d.mean():+.1f} ± {d.std(ddof=1) / np.sqrt(d.size):.1f} ({counts})" if d.size > 1 else "")
+    for draws in (DRAWS[:2], DRAWS[2:3]):
+        by_set = gaps(found, names, method, draws)
+        worst = min(by_set, key=lambda name: by_set[name], default="")
+        cells.append(f"{by_set[worst]:+.0f} ({worst})" if worst else "")
+    return cells
+
+
 def table(found: dict[str, dict[str, float]], names: tuple[str, ...]) -> str:
-    """Means over sets and their standard errors; wins, ties within a point, and losses; the worst set of each way to draw."""
-    ways = {draw: (draw,) for draw in DRAWS} | {"5 and 10 %": DRAWS[:2]}
-    lines = [
-        "| | " + " | ".join(DRAWS) + " | worst, 5 and 10 % | worst, 5 per class |",
-        "|---" * (len(DRAWS) + 3) + "|",
-    ]
-    for method in (*list(TUNED)[1:], *METHODS):
-        gaps = {
-            way: {
-                n: float(np.mean([r[method] - r[RIVAL] for r in own]))
-                for n in names
-                if (own := [r for d in draws for k, r in found.items() if k.startswith(f"{n}|{d}|") and method in r])
-            }
-            for way, draws in ways.items()
-        }
-        cells = []
-        for draw in DRAWS:
-            d = np.array(list(gaps[draw].values()))
-            counts = f"{(d > 1).sum()}/{(abs(d) <= 1).sum()}/{(d < -1).sum()}"
-            cells.append(f"{d.mean():+.1f} ± {d.std(ddof=1) / np.sqrt(d.size):.1f} ({counts})" if d.size > 1 else "")
-        for way in ("5 and 10 %", "5 per class"):
-            worst = min(gaps[way], key=lambda name: gaps[way][name], default="")
-            cells.append(f"{gaps[way][worst]:+.0f} ({worst})" if worst else "")
-        lines.append(f"| {method} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    head = ["", *DRAWS, "worst, 5 and 10 %", "worst, 5 per class"]
+    rows = ([method, *cells(found, names, method)] for method in (*list(TUNED)[1:], *METHODS))
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
 def clock() -> str:
@@ -281,18 +287,25 @@ if __name__ == "__main__":
     parser.add_argument("--unequal", action="store_true")
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "--output", type=Path, default=Path(__file__).parent.parent / "out", help="folder of the results"
+    )
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    known_to_the_guide()
     if asked.time:
         sys.exit(print(clock()))
     kind = "-unequal" if asked.unequal else f"-{asked.rows}" if asked.rows != ROWS else ""
-    results = Path(__file__).parent.parent / "out" / f"few{kind}.json"
+    results = asked.output / f"few{kind}.json"
     measured = json.loads(results.read_text()) if results.exists() else {}
     results.parent.mkdir(exist_ok=True)
     if not asked.table:
         for done in measure(tuple(asked.sets) or (*CHOSE, *FEW_SETS, *NEW), measured, asked.rows, asked.unequal):
-            print(done, flush=True)
+            print(done, file=sys.stderr, flush=True)
             results.write_text(json.dumps(measured))
+    if asked.json:
+        sys.exit(print(json.dumps({key: {m: round(v, 2) for m, v in row.items()} for key, row in measured.items()})))
     groups = {
         "that chose the default": CHOSE,
         "of the guide, which chose it as well": FEW_SETS,

@@ -2,6 +2,7 @@
 
     python benchmarks/speed.py            all cases; the largest takes minutes
     python benchmarks/speed.py mid wide   some of them
+    python benchmarks/speed.py --json mid what was measured as JSON: for benchmarks/measure.py
     python benchmarks/speed.py glpca10k   and one that only runs by name: its dense solution takes minutes and 3 GB. Stand-ins
                                           of 2,000 and 4,000 rows are among all, and the ratio falls as n grows
 
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 import joblib
 import numpy as np
@@ -486,32 +488,43 @@ def main() -> None:
     if sys.argv[1:2] == ["--measure"]:
         print(json.dumps(measure(*sys.argv[2:])))
         return
+    asked = [case for case in sys.argv[1:] if case != "--json"]
     with tempfile.TemporaryDirectory() as folder:
         left_out = BY_NAME if "LAPWING_DATA" in os.environ else BY_NAME | set(TEXTS) | set(PICTURES)
-        run(sys.argv[1:] or [case for case in CASES if case not in left_out], folder)
+        cases = asked or [case for case in CASES if case not in left_out]
+        if "--json" in sys.argv:
+            print(json.dumps({case: {name: found for name, _, found in sides(case, folder)} for case in cases}))
+        else:
+            run(cases, folder)
+
+
+def sides(case: str, folder: str) -> Iterator[tuple[str, float | None, dict]]:
+    """Of each side of a case: its name, the ratio that it should not exceed, and what was measured. What fails is told."""
+    X, y = data(_shape(case))
+    joblib.dump(X, f"{folder}/{_shape(case)}-X")
+    joblib.dump(y, f"{folder}/{_shape(case)}-y")
+    del X
+    bar, others = CASES[case]
+    for function, most in [(bar, None), *others]:
+        command = [sys.executable, os.path.abspath(__file__), "--measure", case, function.__name__, folder]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            reason = done.stderr.strip().splitlines()[-1]
+            print(f"{case:14}{function.__name__:22}  failed: {reason}", file=sys.stderr, flush=True)
+        else:
+            yield function.__name__, most, json.loads(done.stdout)
 
 
 def run(cases: list[str], folder: str) -> None:
     print(f"{'case':14}{'':24}{'seconds':>9}{'ratio':>8}{'at most':>9}{'of all cores':>14}{'ratio':>8}{'MB more':>9}")
     for case in cases:
-        X, y = data(_shape(case))
-        joblib.dump(X, f"{folder}/{_shape(case)}-X")
-        joblib.dump(y, f"{folder}/{_shape(case)}-y")
-        del X
-        bar, others = CASES[case]
         base = None
-        for function, most in [(bar, None), *others]:
-            command = [sys.executable, os.path.abspath(__file__), "--measure", case, function.__name__, folder]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                print(f"{case:14}{function.__name__:22}  failed: {done.stderr.strip().splitlines()[-1]}", flush=True)
-                continue
-            found = json.loads(done.stdout)
+        for name, most, found in sides(case, folder):
             base = base or found
             steps = found["steps"]
-            _line(case, function.__name__, found, base, None if steps else most)
+            _line(case, name, found, base, None if steps else most)
             if steps:
-                one = {name: found[name] / steps for name in ("seconds", "work", "megabytes")}
+                one = {key: found[key] / steps for key in ("seconds", "work", "megabytes")}
                 _line(case, f"  one of {steps} steps", one, base, most)
 
 

@@ -44,8 +44,8 @@ def tables(summaries: Sequence[Summary], declared: Mapping[str, Experiment]) -> 
         "![One bar per paper: how many of its numbers and statements got which verdict](_static/evidence.svg)",
         _of_kinds(found),
         _lines(
-            "The next table counts all of them together, by verdict. Numbers of the third verdict miss, and at least half of "
-            "the baselines beside them miss as well."
+            "The next table counts all of them together, by verdict. A number gets the third verdict if it is not reproduced, "
+            "and neither are at least half of the baselines beside it."
         ),
         _of_papers(found),
         "## Readings that fit better than the printed one",

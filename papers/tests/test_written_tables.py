@@ -45,6 +45,12 @@ def copy(tmp_path):
     tasks = ("labelled, ", "few-labels, ", "unseen, ", "new-sets, ")
     (tmp_path / "docs" / "comparison.md").write_text("\nbetween\n".join(compared.format(task) for task in tasks))
     (tmp_path / "README.md").write_text(compared.format(""))
+    for part, page in (("speed", "speed"), ("few", "labels")):
+        marks = f"<!-- measured: {part}, written by docs/tables.py -->\n<!-- end of measured -->\n"
+        (tmp_path / "docs" / f"{page}.md").write_text(marks)
+    for page, sentence, _ in TABLES["QUOTED"]:
+        with (tmp_path / page).open("a") as file:
+            file.write(sentence.replace("{}", "0.0").replace(" and ", "\nand ") + "\n")
     module = runpy.run_path(str(tmp_path / "docs" / "tables.py"))
     known = {"labelled": made_up("labelled", ("accuracy", "mAP")), "unseen": made_up("unseen", ("mAP",))}
     module["written"].__globals__.update(summaries=lambda: known, draw=lambda: None)
@@ -90,6 +96,16 @@ def test_one_line_per_task_beside_the_strongest_rival(copy):
     page = (folder / "README.md").read_text()
     line = "| all labels: accuracy | LPP, as it comes: 58.5 | SVC, tuned: 70.5 | -12.0 ± 0.0 (2) |  |"
     assert line in page
+
+
+def test_numbers_within_a_sentence_are_those_of_the_results(copy):
+    module, folder = copy
+    module["main"]([])
+    page = (folder / "docs" / "guide.md").read_text()
+    assert page == "the mean average precision is 59.5 %,\nand 58.5 % with the linear map\n"
+    (folder / "docs" / "guide.md").write_text(page * 2)
+    with pytest.raises(ValueError, match=r"guide\.md has 2 sentences like"):
+        module["written"]("docs/guide.md")
 
 
 def test_a_page_must_have_its_place(copy):

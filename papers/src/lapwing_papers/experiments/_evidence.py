@@ -18,7 +18,7 @@ PAPERS = {
 }
 #: What is counted apart. Methods of a graph that others proposed, as Laplacian eigenmaps, share the paper's graph;
 #: baselines, as PCA, have nothing to do with it, and test the data and the protocol alone.
-OWN, OTHERS, BASELINES, STATEMENTS = KINDS = ("the paper's methods", "others of a graph", "baselines", "statements")
+OWN, OTHERS, BASELINES, STATEMENTS = KINDS = ("the paper's methods", "other graph methods", "baselines", "statements")
 #: What others proposed, by the paper that compares with it.
 OF_OTHERS = {
     "thesis": ("LE", "Laplacian eigenmaps", "NCut"),
