@@ -152,7 +152,9 @@ def provenance() -> dict[str, str]:
     versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in PACKAGES)]
     return {
         "library": library(),
-        "commit": told("rev-parse", "--short=12", "HEAD"),
+        "commit": told(
+            "log", "-1", "--format=%h", "--abbrev=12", "--", "src/lapwing"
+        ),  # the last that changed the library
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": machine(),
         "versions": ", ".join(versions),

@@ -292,7 +292,9 @@ def of_speed() -> str:
 def of_few() -> str:
     """What spreading gains on the sets that chose nothing."""
     ways = ["5 % of labels", "10 %", "five per class", "one per class"]
-    lines = ([name, *few.cells(measured("few"), few.NEW, method)] for method, name in SPREAD.items())
+    found = measured("few")
+    unbroken = ([cell.replace(" ±", "\u00a0±") for cell in few.cells(found, few.NEW, method)] for method in SPREAD)
+    lines = ([name, *cells] for name, cells in zip(SPREAD.values(), unbroken, strict=True))
     return markdown(["", *ways, "worst set, 5 and 10 %", "worst set, five per class"], lines)
 
 
@@ -330,7 +332,7 @@ def summary_rows(summary: Summary, quantity: str) -> dict[str, Row]:
 QUOTED: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     (
         "README.md",
-        "`LPP` gains {} points on that rival with 5 % of the labels and {} with 10 %, and `KernelLPP` {} and {};",
+        "`LPP` gains {} points on that rival with 5 % of the labels and {} with 10 %, and `KernelLPP` {} and {} ([Few",
         lambda: [gained(f"{name}, labels spread", draw) for name in ("LPP", "KernelLPP") for draw in few.DRAWS[:2]],
     ),
     (

@@ -67,13 +67,42 @@ def test_nothing_of_a_page_is_lost(page):
     assert page.stem not in {"search", "genindex", "py-modindex"}
 
 
-OTHERS = {  # the front page, lists of words and of pages, and pages that are about errors or measurements as a whole
-    *("index", "glossary", "measurements", "comparison", "defaults", "evidence", "speed", "pitfalls"),
+OTHERS = {
+    "index",
+    "glossary",
+    "measurements",
+    "pitfalls",
     MANUSCRIPT,
-}
+}  # lists of pages and of words, and the page of errors
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in OTHERS], ids=lambda page: page.stem)
 def test_a_page_ends_with_what_can_go_wrong(page):
     *_, last = re.findall(r"^## (.*)$", text_of(page), re.M)
     assert last.endswith("an go wrong")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.stem not in {MANUSCRIPT, "defaults", "tested", "trust"}]
+)
+def test_a_page_has_a_picture(page):
+    assert re.search(r"!\[[^\]]+\]\((gallery/images|_static)/[\w-]+\.(png|svg)\)|```\{image\} _static/", text_of(page))
+
+
+def test_pages_show_the_picture_of_the_front_page_with_the_same_numbers():
+    places = [(DOCS.parent / "README.md").read_text("utf-8"), text_of(DOCS / "index.md")]
+    said = [
+        " ".join(re.search(r"alt[=:]\s*\"?(Recognising [^\">]*?)(\">|\n:width)", text)[1].split()) for text in places
+    ]
+    assert said[0] == said[1]
+
+
+def test_the_picture_of_times_on_a_gpu_shows_those_of_the_table():
+    example = (DOCS.parent / "examples" / "plot_gpu.py").read_text("utf-8")
+    rows = re.findall(
+        r"^\| `?(.*?)`?(?:,| of) ([\d,]+ x \d+).*?\| ([\d.]+) \|", text_of(DOCS / "measured-large.md"), re.M
+    )
+    shown = re.findall(r'"([\w()]+)\\n([\d,]+ x \d+)": ([\d.]+),', example)
+    assert len(shown) == 5
+    for name, shape, seconds in shown:
+        assert float(seconds) in {float(s) for n, size, s in rows if n.split("`")[0] == name and size == shape}
