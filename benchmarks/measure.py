@@ -163,9 +163,9 @@ def provenance() -> dict[str, str]:
 
 def run(part: str) -> int:
     """Run the commands of a part that have not been run with this library; the exit code of the first that fails."""
-    now = provenance()
     done = kept(part)
     for number, command in enumerate(PARTS[part].commands, start=1):
+        now = provenance()
         where = f"{part}, {number} of {len(PARTS[part].commands)}: {command}"
         if done.get(command, {}).get("library") == now["library"] and not now["library"].endswith("changes"):
             print(f"{where}: is done", flush=True)
@@ -173,9 +173,10 @@ def run(part: str) -> int:
         print(where, flush=True)
         start = perf_counter()
         code, output = called(command, PARTS[part], now["library"])
-        if code:
-            print(f"make measure: this command failed; `make measure PART={part}` goes on with it", file=sys.stderr)
-            return code
+        if code or library() != now["library"]:
+            why = "failed" if code else "saw the library change"
+            print(f"make measure: this command {why}; `make measure PART={part}` goes on with it", file=sys.stderr)
+            return code or 1
         record = {"command": command, **now, "seconds": round(perf_counter() - start, 1), "output": output}
         keep(part, record)
     return 0

@@ -54,6 +54,14 @@ def test_a_library_with_changes_is_never_done(part, monkeypatch):
     assert [record["output"] for record in measure.kept("made up").values()] == ["1\n", "3\n"]
 
 
+def test_what_saw_the_library_change_is_not_kept(part, monkeypatch, capfd):
+    states = iter(["before", "after"])
+    monkeypatch.setattr(measure, "library", lambda: next(states))
+    assert measure.run("made up") == 1
+    assert "this command saw the library change" in capfd.readouterr().err
+    assert not measure.kept("made up")
+
+
 def test_parts_are_listed(part, capsys):
     (part / "second.py").write_text("print(2)")
     measure.run("made up")
