@@ -48,7 +48,7 @@ class Commands(Plain, TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *where: say_in_one_line(f"lapwing: warning: {message}")
             try:
                 value = super().invoke(ctx)
                 sys.stdout.flush()
@@ -59,8 +59,8 @@ class Commands(Plain, TyperGroup):
                 raise typer.Exit(BROKEN_PIPE) from None
             except Exception as error:
                 if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # an exception of Typer itself
-                    if isinstance(getattr(error, "message", None), str):
-                        error.message = visible(error.message)  # type: ignore[attr-defined]
+                    if hasattr(error, "message"):
+                        error.message = visible(error.message)
                     raise
                 if ctx.params.get("debug"):
                     say("".join(traceback.format_exception(error)).rstrip())
@@ -78,10 +78,6 @@ def _message(error: Exception) -> str:
     if isinstance(error, OSError | ValueError | ImportError | RuntimeError):
         return str(error)
     return f"internal error, {type(error).__name__}: {error} (lapwing --debug shows where)"
-
-
-def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
-    say_in_one_line(f"lapwing: warning: {message}")
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")

@@ -50,8 +50,6 @@ TITLES = {
     "continuity": "contin.",
     "recall": "recall",
 }
-
-
 LEGEND = {
     "method": "what makes few numbers of the 64 pixels; * is recommended",
     "d": "how many numbers it makes",
@@ -146,10 +144,7 @@ def compare(
     file = "FILE" if data == "-" else data
     dropped = [part for column in aside.values() for part in ("--drop", quoted(column))]
     again = [*reading.words(), *dropped]
-    lines = {
-        row["method"]: shlex.join([*fitting(found, row["method"], row["dimension"], file), *again])
-        for row in found.summary()
-    }
+    lines = {name: shlex.join([*fitting(found, name, d, file), *again]) for name, d in found.chosen.items()}
     if json:
         print_json(_facts(found, data, output, lines, stopped))
     else:
@@ -273,10 +268,8 @@ def _compared(prepared: Any, names: list[str] | None, **options: Any) -> tuple[A
         found, stopped = stop.comparison, str(stop)
     found = replace(found, leaks=[*leaks_of_ids(prepared), *found.leaks])
     if found.units:
-        say(
-            f"The columns are in different units (the largest deviation is {found.units:,.0f} times the median one); methods of "
-            "lapwing divide them by their deviations."
-        )
+        ratio = f"the largest deviation is {found.units:,.0f} times the median one"
+        say(f"The columns are in different units ({ratio}); methods of lapwing divide them by their deviations.")
     for method, why in found.failures.items():
         say(f"lapwing: warning: {method} was left out: {why}")
     for method, messages in found.warnings.items():

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from io import StringIO
 from typing import Any
 
 import typer
@@ -90,19 +89,15 @@ def print_table(
     from rich.text import Text
 
     terminal = sys.stdout.isatty()
-    table = Table(
-        box=SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False, show_header=header, header_style="bold"
-    )
+    console, box = Console(highlight=False, width=None if terminal else width), SIMPLE_HEAD if terminal else None
+    table = Table(box=box, pad_edge=False, show_edge=False, show_header=header, header_style="bold")
     for name, side in zip(columns, right.ljust(len(columns)), strict=True):
         table.add_column(Text(visible(name)), justify="right" if side == "r" else "left", no_wrap=bool(right))
     for number, row in enumerate(rows):
         table.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if number == best else None)
-    if terminal:
-        Console(highlight=False).print(table)
-        return
-    plain = Console(file=StringIO(), width=width, color_system=None)
-    plain.print(table)
-    typer.echo("\n".join(line.rstrip() for line in plain.file.getvalue().splitlines()))  # type: ignore[attr-defined]
+    with console.capture() as printed:
+        console.print(table)
+    typer.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 
 def size(path: str | os.PathLike) -> str:

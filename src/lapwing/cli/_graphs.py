@@ -8,6 +8,7 @@ A formula can call nothing but the constructors of public graphs and transformer
 from __future__ import annotations
 
 import ast
+import operator
 import re
 from difflib import get_close_matches
 from importlib import import_module
@@ -27,8 +28,10 @@ TRANSFORMERS = {
         ["MaxAbsScaler", "MinMaxScaler", "Normalizer", "RobustScaler", "StandardScaler"], "sklearn.preprocessing"
     ),
 }
-WRITTEN = (ast.Expression, ast.keyword, ast.List, ast.Tuple, ast.Load, ast.BinOp, ast.UnaryOp)
-SIGNS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr, ast.USub)
+SIGNS = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
+    **{ast.BitAnd: operator.and_, ast.BitOr: operator.or_},
+}
 
 
 def parsed(text: str) -> Any:
@@ -45,9 +48,7 @@ def parsed(text: str) -> Any:
     try:
         if len(text) > LONGEST_FORMULA:
             raise ValueError(f"it is longer than {LONGEST_FORMULA:,} characters")
-        formula = Formula()
-        tree = ast.fix_missing_locations(formula.visit(ast.parse(text.strip(), mode="eval")))
-        found = eval(compile(tree, "--graph", "eval"), {"__builtins__": {}}, formula.known)
+        found = _value(ast.parse(text.strip(), mode="eval").body)
         if not isinstance(found, Graph):
             raise ValueError("it is no graph, and no number of neighbours")
     except (ArithmeticError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
@@ -60,47 +61,48 @@ def parsed(text: str) -> Any:
     return found
 
 
-class Formula(ast.NodeTransformer):
-    """Checks the syntax tree of a formula, in which KNN stands for KNN().
+def _value(node: ast.AST) -> Any:
+    """What a part of a formula stands for: a plain value, graphs with signs between them, or a call of what is known."""
+    from ..graphs import Graph
 
-    All that may stand there are plain values, signs between graphs and numbers, and calls of what is known.
-    """
-
-    def __init__(self) -> None:
-        from .. import graphs
-
-        public = {name: getattr(graphs, name) for name in graphs.__all__ if name not in NOT_WRITTEN}
-        self.known = {name: cls for name, cls in public.items() if isinstance(cls, type)}
-        self.known |= {name: getattr(import_module(module), name) for name, module in TRANSFORMERS.items()}
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        if not isinstance(node, WRITTEN + SIGNS):
-            raise ValueError(f"{ast.unparse(node)!r} is no graph, number, text or list, and may not stand there")
-        return super().generic_visit(node)
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        return node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        for side in (node.left, node.right):  # a text times a large number would fill the memory
-            if isinstance(side, ast.List | ast.Tuple) or isinstance(getattr(side, "value", 0), str | bytes):
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.List():
+            return [_value(item) for item in node.elts]
+        case ast.Tuple():
+            return tuple(_value(item) for item in node.elts)
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand)
+        case ast.BinOp():
+            sides = _value(node.left), _value(node.right)
+            if not all(isinstance(side, Graph | int | float) for side in sides):  # a text times 10**10 fills the memory
                 raise ValueError(f"{ast.unparse(node)!r}: signs stand between graphs and numbers")
-        return self.generic_visit(node)
+            if type(node.op) in SIGNS:
+                return SIGNS[type(node.op)](*sides)
+        case ast.Name():
+            return _called(ast.Call(node, [], []))
+        case ast.Call():
+            return _called(node)
+    raise ValueError(f"{ast.unparse(node)!r} is no graph, number, text or list, and may not stand there")
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return self.visit_Call(ast.Call(node, [], []))
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        name = getattr(node.func, "id", None) or ast.unparse(node.func)
-        if name not in self.known:
-            close = get_close_matches(name.lower(), folded := {known.lower(): known for known in self.known}, n=1)
-            hint = f"did you mean {folded[close[0]]}?" if close else f"known are {', '.join(sorted(self.known))}"
-            raise ValueError(f"there is no graph {name!r} to be written here; {hint}")
-        has = list(signature(self.known[name]).parameters)
-        if wrong := [str(given.arg) for given in node.keywords if given.arg not in has]:
-            raise ValueError(f"{name} has no parameter {wrong[0]!r}; it has {', '.join(has) or 'none'}")
-        given, named = [self.visit(arg) for arg in node.args], [self.visit(arg) for arg in node.keywords]
-        return ast.Call(node.func, given, named)
+def _called(node: ast.Call) -> Any:
+    """What a call makes, which can be of a public graph or of a transformer alone. KNN stands for KNN()."""
+    from .. import graphs
+
+    known = {name: getattr(graphs, name) for name in graphs.__all__ if name not in NOT_WRITTEN}
+    known = {name: cls for name, cls in known.items() if isinstance(cls, type)}
+    known |= {name: getattr(import_module(module), name) for name, module in TRANSFORMERS.items()}
+    name = getattr(node.func, "id", None) or ast.unparse(node.func)
+    if name not in known:
+        close = get_close_matches(name.lower(), folded := {own.lower(): own for own in known}, n=1)
+        hint = f"did you mean {folded[close[0]]}?" if close else f"known are {', '.join(sorted(known))}"
+        raise ValueError(f"there is no graph {name!r} to be written here; {hint}")
+    has = list(signature(known[name]).parameters)
+    if wrong := [str(given.arg) for given in node.keywords if given.arg not in has]:
+        raise ValueError(f"{name} has no parameter {wrong[0]!r}; it has {', '.join(has) or 'none'}")
+    return known[name](*map(_value, node.args), **{str(given.arg): _value(given.value) for given in node.keywords})
 
 
 class Choice(NamedTuple):
@@ -115,19 +117,20 @@ def configure(
 ) -> Choice:
     """Set what ``--graph``, ``--neighbors``, ``--param`` and ``--dimensions`` say. What the method does not have is an error."""
     known = estimator.get_params()
-    for option, value in (("--graph", graph), ("--neighbors", neighbors)):
-        if value is not None and "graph" not in known:
-            refuse(f"{type(estimator).__name__} has no graph", option)
-    if graph is not None and (neighbors is not None or "graph" in parameters):
-        refuse(f"give --graph, or {'-k' if neighbors is not None else '-p graph'}", "--graph")
-    asked = next((f"-p {key}" for key in parameters if key.partition("__")[0] == "graph"), None)
-    asked = "--graph" if graph is not None else f"-k {neighbors}" if neighbors is not None else asked
-    chosen = neighbors if graph is None else parsed(graph)
-    if isinstance(parameters.get("graph"), str):
-        parameters = {**parameters, "graph": parsed(parameters["graph"])}
-    if chosen is not None:
-        estimator.set_params(graph=chosen)
-    if any(key.startswith("graph__") for key in parameters):
+    graphs: dict[str, Any] = {"--graph": graph, f"-k {neighbors}": neighbors}
+    given = {option: value for option, value in graphs.items() if value is not None}
+    if "graph" in parameters:
+        given["-p graph"] = parameters["graph"]
+    of_graph = [f"-p {key}" for key in parameters if key.startswith("graph__")]
+    asked = next(iter([*given, *of_graph]), None)
+    if asked is not None and "graph" not in known:
+        refuse(f"{type(estimator).__name__} has no graph", asked)
+    if len(given) > 1:
+        refuse(f"give {', or '.join(given)}", "--graph")
+    for value in given.values():
+        estimator.set_params(graph=parsed(value) if isinstance(value, str) else value)
+    parameters = {key: value for key, value in parameters.items() if key != "graph"}
+    if of_graph:
         estimator.set_params(graph=_as_graph(estimator))
     if dimensions is not None:
         steps = [f"{step}__n_components" for step, _ in getattr(estimator, "steps", [])]
@@ -206,51 +209,47 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
 def placed(estimator: Any, prepared: Any) -> Any:
     """Give the graphs of the estimator their columns by place, so that the model takes rows without names.
 
-    What is returned are the prepared rows, with columns beside the features, such as coordinates in space, in the units of the
-    file.
+    What is returned are the prepared rows, with columns beside the features in the units of the file.
     """
-    from ..graphs import Graph
+    from ..graphs import Graph, On
 
-    names = prepared.table.feature_names
-    names = [None] * prepared.table.X.shape[1] if names is None else names
-    seen: dict[bool, set[int]] = {True: set(), False: set()}
-    for name, graph in estimator.get_params(deep=False).items():
-        if isinstance(graph, Graph):
-            estimator.set_params(**{name: _placed(graph, list(enumerate(names)), seen)})
+    table = prepared.table
+    names = [None] * table.X.shape[1] if table.feature_names is None else table.feature_names
+    given = {name: graph for name, graph in estimator.get_params(deep=False).items() if isinstance(graph, Graph)}
+    graphs = {name: _placed(graph, names) for name, graph in given.items()}
+    estimator.set_params(**graphs)
     if not prepared.is_scaled:
         return prepared
-    if seen[False]:
+    parts = [part for part in estimator.get_params().values() if isinstance(part, On)]
+    if any(isinstance(part.what, list) and not part.beside for part in parts):
         say("the graph reads standardised columns (--standardize no leaves them as they are, beside=True those of On)")
-    return prepared.unscaled(sorted(seen[True])) if seen[True] else prepared
+    beside = {place for graph in graphs.values() for place in graph.beside_columns}
+    return prepared.unscaled(sorted(beside)) if beside else prepared
 
 
-def _placed(graph: Any, columns: list[tuple[int, Any]], seen: dict[bool, set[int]]) -> Any:
-    """The graph with its columns by place. It sees ``columns``, their places in the table and their names.
-
-    ``seen`` gathers the columns that graphs alone read (True), and those that the map reads, too.
-    """
+def _placed(graph: Any, names: list[Any]) -> Any:
+    """The graph with its columns by place among those that it sees, which have these names."""
     from ..graphs import Chain, Graph, On
 
     given = graph.get_params(deep=False)
     if isinstance(graph, On) and hasattr(graph.what, "fit"):
-        columns = []  # those that a transformer makes have no names
+        names = []  # the columns that a transformer makes have none
     elif isinstance(graph, On):
         what = graph.what if isinstance(graph.what, list | tuple) else [graph.what]
-        given["what"] = what = [_place("what", one, columns) for one in what]
-        # A place that is none is left for the graph itself, which says what is wrong.
-        if all(isinstance(j, int) and -len(columns) <= j < len(columns) for j in what):
-            columns = [columns[j] for j in what]
-            seen[graph.beside].update(j for j, _ in columns)
+        given["what"] = what = [_place("what", column, names) for column in what]
+        names = [names[j] for j in what if j in range(len(names))]  # On itself says which place there is not
     elif isinstance(graph, Chain):
-        given |= {name: _place(name, given[name], columns) for name in ("time", "series")}
-    inner = {name: _placed(part, columns, seen) for name, part in given.items() if isinstance(part, Graph)}
+        given |= {name: _place(name, given[name], names) for name in ("time", "series")}
+    inner = {name: _placed(part, names) for name, part in given.items() if isinstance(part, Graph)}
     return type(graph)(**given | inner)
 
 
-def _place(what: str, column: Any, columns: list[tuple[int, Any]]) -> Any:
-    names = [name for _, name in columns]
-    if not isinstance(column, str) or column in names:
-        return names.index(column) if isinstance(column, str) else column
+def _place(what: str, column: Any, names: list[Any]) -> Any:
+    """The place of a column, from 0, where it is there; a column by name must be."""
+    if not isinstance(column, str):
+        return column % len(names) if isinstance(column, int) and -len(names) <= column < 0 else column
+    if column in names:
+        return names.index(column)
     if not names or None in names:
         raise ValueError(f"{what}={column!r} is the name of a column, and these have no names; give its place, from 0")
     close = get_close_matches(column, names, n=1)

@@ -206,7 +206,7 @@ def _read(estimator: Any, data: str, reading: Reading) -> Any:
 
     from ..tables import read
 
-    taken, own = Taken(estimator, data), last_step(estimator)
+    taken, own = Taken(estimator), last_step(estimator)
     how = {"mixed": True, "targets": reads_targets(own), "n_features": estimator.n_features_in_}
     table = read(data, features=taken.names, **how, **reading.read)
     table, needed = replace(table, X=taken.rows(table)), get_tags(own).target_tags.required

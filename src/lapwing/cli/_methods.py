@@ -61,18 +61,13 @@ def methods(
         return print_json(rows)
     for family, members in groupby(rows, key=lambda row: row["family"]):
         typer.echo(GOALS[family])
-        print_table(
-            ["", ""],
-            [[f"  {row['method']:{LONGEST_NAME}}", _purpose(row)] for row in members],
-            header=False,
-            width=WIDTH,
-        )
+        needs = {"needed": " Needs labels."}
+        lines = [
+            [f"  {row['method']:{LONGEST_NAME}}", row["description"] + needs.get(row["labels"], "")] for row in members
+        ]
+        print_table(["", ""], lines, header=False, width=WIDTH)
         typer.echo()
     return typer.echo("lapwing methods NAME has the equation and the parameters of a method.")
-
-
-def _purpose(row: dict[str, str]) -> str:
-    return row["description"] + (" Needs labels." if row["labels"] == "needed" else "")
 
 
 def printable(text: str, encoding: str) -> str:

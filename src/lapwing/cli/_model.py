@@ -260,19 +260,17 @@ def transform(
             refuse(str(error))
     start = time.perf_counter()
     whole = loaded(model, import_)
-    taken = Taken(whole, data)
-    outputs = _outputs(
-        whole if taken.preparation is None else whole[1:], coordinates, output
-    )  # the first step is done by each()
-    if id is None and "predictions" in outputs and not output.lower().endswith(".npy"):
+    taken, is_npy = Taken(whole), output.lower().endswith(".npy")
+    steps = whole if taken.preparation is None else whole[1:]  # taken does the first
+    outputs = _outputs(steps, coordinates, is_npy)
+    if id is None and "predictions" in outputs and not is_npy:
         id = _row_names(taken.preparation, data, reading.read["header"])
-    tables = batches(
-        data, **reading.read | {"id": id}, mixed=True, features=taken.names, n_features=whole.n_features_in_
-    )
-    named, plain = has_columns(data), output.lower().endswith(".npy") and label is None and id is None
+    how = {**reading.read, "id": id, "features": taken.names, "n_features": whole.n_features_in_}
+    tables = batches(data, mixed=True, **how)
+    named, plain = has_columns(data), is_npy and label is None and id is None
     columns = {"label": _name(label, "label", named), "id": _name(id, "id", named)}
     with Progress("projecting rows", None, "done") as update, writing(output):
-        projected = _projected(outputs, taken.each(tables), plain, update, data)
+        projected = _projected(outputs, tables, taken, plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
@@ -326,7 +324,7 @@ class Output(NamedTuple):
     compute: Callable[[Any], Any]
 
 
-def _outputs(model: Any, coordinates: bool, output: str) -> dict[str, Output]:
+def _outputs(model: Any, coordinates: bool, is_npy: bool) -> dict[str, Output]:
     """What is written of each row: its coordinates; of a model that predicts its class, and on request both.
 
     A probability that ranks rows stands beside the class: that of the second of two classes, or of the class that is predicted.
@@ -336,7 +334,7 @@ def _outputs(model: Any, coordinates: bool, output: str) -> dict[str, Output]:
     *before, (name, last) = getattr(model, "steps", [("model", model)])
     found = {}
     if coordinates:
-        if output.lower().endswith(".npy"):
+        if is_npy:
             refuse("classes beside numbers: write .parquet or .csv", "--coordinates")
         from sklearn.pipeline import Pipeline
 
@@ -348,27 +346,36 @@ def _outputs(model: Any, coordinates: bool, output: str) -> dict[str, Output]:
     found["predictions"] = Output(["prediction"], model.predict)
     classifier = getattr(last, "classifier_", None)
     if hasattr(classifier, "predict_proba") and getattr(classifier, "n_neighbors", 0) != 1:
-        two = len(model.classes_) == 2
-        title = f"probability of {model.classes_[1]}" if two else "probability"
-        shares = (lambda X: model.predict_proba(X)[:, 1]) if two else (lambda X: model.predict_proba(X).max(axis=1))
-        found["probability"] = Output([title], shares)
+        if len(model.classes_) == 2:
+            title = f"probability of {model.classes_[1]}"
+            found["probability"] = Output([title], lambda X: model.predict_proba(X)[:, 1])
+        else:
+            found["probability"] = Output(["probability"], lambda X: model.predict_proba(X).max(axis=1))
     return found
 
 
 def _projected(
-    outputs: dict[str, Output], tables: Iterator[Any], plain: bool, update: Callable[[int], None], data: str
+    outputs: dict[str, Output],
+    tables: Iterator[Any],
+    taken: Taken,
+    plain: bool,
+    update: Callable[[int], None],
+    data: str,
 ) -> Iterator[Any]:
     """The tables with what is written in the place of their features, as objects where that is of several kinds."""
     import numpy as np
 
+    from ..tables.reading import in_file
+
     done = 0
     for table in tables:
         try:
+            X = taken.counted_rows(table)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
-                parts = [own.compute(table.X) for own in outputs.values()]
+                parts = [own.compute(X) for own in outputs.values()]
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{data}: {error}") from error
+            raise ValueError(f"{data}: {in_file(error, done)}") from error
         parts = [part.toarray() if hasattr(part, "toarray") else part for part in parts]  # features of sparse data
         Z = np.column_stack(parts if len(parts) == 1 else [part.astype(object) for part in parts])
         done += len(table)

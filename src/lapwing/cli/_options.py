@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
-from inspect import Signature, signature
+from inspect import Parameter, Signature, signature
 from io import StringIO
 from typing import Annotated, Any, Literal, NoReturn, get_args
 
@@ -147,16 +147,12 @@ def reads_data(command: Callable[..., None], preparing: bool = False) -> Callabl
     """The command with the options of :class:`Reading` in the place of its parameter ``reading``, which they are passed as."""
     own = list(signature(command, eval_str=True).parameters.values())
     place = [parameter.name for parameter in own].index("reading")
-    shared = [
-        parameter.replace(kind=parameter.KEYWORD_ONLY)
-        for parameter in SHARED.values()
-        if preparing or parameter.name not in PREPARING
-    ]
+    names = [name for name in SHARED if preparing or name not in PREPARING]
+    shared = [SHARED[name].replace(kind=Parameter.KEYWORD_ONLY) for name in names]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        reading = Reading(**{parameter.name: given.pop(parameter.name) for parameter in shared})
-        command(**given, reading=reading)
+        command(reading=Reading(**{name: given.pop(name) for name in names}), **given)
 
     parameters = [*own[:place], *shared[:3], *own[place + 1 :], *shared[3:]]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
@@ -187,12 +183,15 @@ def quoted(column: str) -> str:
 
 def check_output(output: str, *inputs: str | None, stdout: bool = False, beside: str | None = None) -> None:
     """Raise, before any work is done, where an output would replace a file that is read, or another output (``beside``)."""
-    read: list[Any] = [os.stat(file) for path in inputs if path not in (None, "-") for file in _files(str(path))]
-    read += [_of_stream(sys.stdin)] if "-" in inputs else []
-    status = _of_stream(sys.stdout) if output == "-" else os.stat(output) if os.path.exists(output) else None
+    from ..tables import files_of
+
+    read = [_status(file) for path in inputs if path for file in files_of(path)]
+    read += [_status(sys.stdin)] if "-" in inputs else []
+    status = _status(sys.stdout if output == "-" else output)
     if output == "-" and not stdout:
         refuse("-: this output cannot go to standard output; name a file")
-    if status and any(one and os.path.samestat(status, one) for one in read):
+    is_file = status is not None and stat.S_ISREG(status.st_mode)
+    if status and is_file and any(one and os.path.samestat(status, one) for one in read):
         name = "standard output is a file that" if output == "-" else output
         refuse(f"{name} is read by this command; choose another file")
     if output == "-":
@@ -202,30 +201,20 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
         refuse(f"{output} is written by this command already; choose another file")
     if os.path.isdir(output):
         refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
-    if status and not (stat.S_ISREG(status.st_mode) or stat.S_ISCHR(status.st_mode)):
+    if status and not (is_file or stat.S_ISCHR(status.st_mode)):
         refuse(f"{output} is a pipe or a device, not a file, and writing there may wait for ever; name a file")
     if not os.path.isdir(folder):
         refuse(f"{output}: there is no folder {folder}")
-    if not os.access(folder if status is None or os.path.isfile(output) else output, os.W_OK):
+    if not os.access(folder if status is None or is_file else output, os.W_OK):
         refuse(f"{output}: you may not write there")
 
 
-def _files(path: str) -> list[str]:
-    """The files that are read under a name: tables, labels, models, and the images of folders."""
-    if not os.path.isdir(path):
-        return [path] if os.path.exists(path) else []
-    from ..tables import files_of
-
-    return [file for file in files_of(path) if os.path.exists(file)]
-
-
-def _of_stream(stream: Any) -> os.stat_result | None:
-    """The file behind a stream, where there is one."""
+def _status(file: Any) -> os.stat_result | None:
+    """What the system knows of a path or of the file behind a stream; None where there is none, or it is closed."""
     try:
-        status = os.fstat(stream.fileno())
-    except (OSError, ValueError, AttributeError):  # the stream has no file, or is closed
+        return os.stat(file if isinstance(file, str) else file.fileno())
+    except (OSError, ValueError, AttributeError):
         return None
-    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def refuse(why: str, option: str = "--output") -> NoReturn:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from ._console import counted, say, say_in_one_line, some
@@ -65,11 +63,8 @@ def check_classes(table: Any, data: str) -> None:
     if table.y is not None and unknown(table.y).all():
         raise ValueError(f"{data}: all labels are missing; label some rows, or leave them out (--no-label)")
     if are_quantities(table.y):
-        row = int((table.y % 1 != 0).argmax())
-        raise ValueError(
-            f"{data}: the labels are quantities, such as {table.y[row]}, not classes; put them into a few bins, or leave them "
-            "out (--no-label)"
-        )
+        one, remedy = table.y[(table.y % 1 != 0).argmax()], "put them into a few bins, or leave them out (--no-label)"
+        raise ValueError(f"{data}: the labels are quantities, such as {one}, not classes; {remedy}")
 
 
 def unknown(y: Any) -> Any:
@@ -113,12 +108,12 @@ class Taken:
     their first steps need them.
     """
 
-    def __init__(self, model: Any, data: str):
+    def __init__(self, model: Any):
         from sklearn.impute import SimpleImputer
 
         from ..tables import preparation_of, text_columns
 
-        self.data, self.preparation, self._n_features = data, preparation_of(model), model.n_features_in_
+        self.preparation, self._n_features = preparation_of(model), model.n_features_in_
         names = getattr(model, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
         words = [] if self.preparation is not None else text_columns(model)
@@ -139,40 +134,30 @@ class Taken:
         by_place = not set(names) <= set(table.feature_names) and len(names) == len(table.feature_names)
         return self.preparation.transform(table.X.rename_columns(list(names)) if by_place else table.X)
 
-    def each(self, tables: Iterator[Any]) -> Iterator[Any]:
-        """The tables with their rows as the model takes them. Gaps and new categories are counted, for ``tell``."""
+    def counted_rows(self, table: Any) -> Any:
+        """The rows of one of several tables. Gaps and new categories are counted, for ``tell``."""
         from ..tables import UnseenCategories
-        from ..tables.reading import in_file
 
-        row = 0
-        for table in tables:
-            self._check_shape(table)
-            with warnings.catch_warnings(record=True, action="always") as caught:
-                try:
-                    table = replace(table, X=self.rows(table))
-                    self._count_gaps(table.X)
-                except ValueError as error:
-                    raise ValueError(f"{self.data}: {in_file(error, row)}") from error
-            for warning in caught:
-                if not isinstance(warning.message, UnseenCategories):
-                    warnings.warn(warning.message, stacklevel=2)
-                    continue
-                for name, counts in warning.message.counts.items():
-                    self._unseen[name] = self._unseen.get(name, Counter()) + counts
-            row += len(table)
-            yield table
+        self._check_shape(table)
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            X = self.rows(table)
+        for warning in caught:
+            if not isinstance(warning.message, UnseenCategories):
+                warnings.warn(warning.message, stacklevel=2)
+                continue
+            for name, counts in warning.message.counts.items():
+                self._unseen[name] = self._unseen.get(name, Counter()) + counts
+        self._count_gaps(X)
+        return X
 
     def _check_shape(self, table: Any) -> None:
         fitted, found = self._image_shape, table.image_shape
         if fitted is not None and found is not None and fitted != tuple(found):
             given, wanted = (" x ".join(map(str, shape)) for shape in (found, fitted))
-            raise ValueError(
-                f"{self.data}: images of {given}, but the model was fitted to {wanted} (height x width); --resize "
-                f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
-            )
+            remedy = f"--resize {fitted[1]}x{fitted[0]} and --grey or --colour make them so"
+            raise ValueError(f"images of {given}, but the model was fitted to {wanted} (height x width); {remedy}")
         if (count := table.X.shape[1]) != self._n_features:
-            what = f"{counted(count, 'column')} of features, but the model was fitted to {self._n_features}"
-            raise ValueError(f"{self.data}: {what}")
+            raise ValueError(f"{counted(count, 'column')} of features, but the model was fitted to {self._n_features}")
 
     def _count_gaps(self, X: Any) -> None:
         if hasattr(X, "tocsr"):
@@ -180,8 +165,7 @@ class Taken:
         gaps = (X != X) | (X == "") if X.dtype == object else X != X
         if gaps.any() and not self._fills_gaps:
             i, j = (int(places[0]) for places in gaps.nonzero())
-            name = str(j) if self.names is None else self.names[j]
-            where = f"column {name!r}: a value is missing (the first in row {i + 1})"
+            where = f"column {str(j) if self.names is None else self.names[j]!r}: a value is missing (the first in row {i + 1})"
             raise ValueError(
                 f"{where}, and the model fills in none (fit --impute makes one that does); remove such rows"
             )

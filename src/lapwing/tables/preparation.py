@@ -386,11 +386,7 @@ def _read(cells: np.ndarray, counts: Counter[str], column: dict[str, Any], decim
     ways = ([written] if written else DATES) if is_date else [first, ".", ",", YES_NO]
     if (found := meanings(counts, ways)) is None:
         odd = [cell for cell in counts if not (meanings([cell], ways) if is_date else is_like_a_number(cell))]
-        what = (
-            f"no date of the format {ways[0]} that was fitted"
-            if is_date
-            else "not a number, as the model takes; correct it"
-        )
+        what = f"no date of the format {ways[0]} that was fitted" if is_date else "not a number, as the model takes"
         raise ValueError(f"{' '.join(_first(cells, odd or counts))} is {what}")
     values, unit, _ = found
     if unit and column["unit"] and unit != column["unit"]:

@@ -45,7 +45,7 @@ def read(
     Parameters
     ----------
     path : str or path-like
-        A file, a folder of images, or ``"-"``, which is standard input.
+        A file, a folder of images, or ``"-"`` for CSV on standard input.
     sample : int or None, default=None
         Keep this many rows, chosen at random and in their order, in the memory of the sample.
     random_state : int or RandomState instance, default=0
@@ -112,8 +112,8 @@ def batches(
     path : str or path-like
         A file, a folder of images, or ``"-"`` for CSV on standard input.
     label : str or None, default=None
-        The column of labels, by name, or by number (from 0; -1 is the last) where columns have no names. For a matrix it may
-        also be a file of labels (``.npy``, or text with one label per line), for ``.npz`` a key other than ``y`` or ``target``.
+        The column of labels, by name, or by number (from 0; -1 is the last) where columns have no names; for a matrix also a
+        file of labels (``.npy``, or text with one label per line), for ``.npz`` a key other than ``y`` or ``target``.
     id : str or None, default=None
         The column of identifiers.
     drop : sequence of str, default=()
@@ -193,9 +193,8 @@ def _within_memory(path: str, tables: Iterator[Table]) -> Iterator[Table]:
     """The tables. Raise once all of them together take more memory than the file may."""
     total = 0
     for table in tables:
-        beside = [values for values in (table.y, table.ids, *table.aside.values()) if values is not None]
         total += table.X.data.nbytes if sparse.issparse(table.X) else table.X.nbytes
-        total += sum(column.nbytes * (1 if column.dtype != object else WORD_TIMES) for column in beside)
+        total += sum(column.nbytes * (1 if column.dtype != object else WORD_TIMES) for column in table.beside)
         _check_memory(path, total, "the table")
         yield table
 

@@ -31,12 +31,12 @@ TEXT_COMPONENTS = 100  # of a column of sentences; fewer where it has few words
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    r"""A table whose columns are numbers, and the steps that made it so.
+    """A table whose columns are numbers, and the steps that made it so.
 
     Attributes
     ----------
     table : Table
-        The table: X is numeric and has no gaps, and ``feature_names`` are those of the prepared columns.
+        Its X is numeric and has no gaps, and ``feature_names`` are those of the prepared columns.
     steps : list of (str, transformer)
         The fitted steps, of which the first is a :class:`Preparation` where columns have names; empty where nothing was needed.
     lines : list of str
@@ -104,46 +104,26 @@ class Prepared:
         return replace(self, steps=steps, table=replace(self.table, X=Pipeline(_after(steps)).transform(self.given)))
 
     def model(self, estimator: Any) -> Any:
-        """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from lapwing import LPP
-        >>> from lapwing.tables import Table, prepare
-        >>> birds = pd.DataFrame({"wing": ["23,1", "", "21,0", "22,5"], "colour": ["black", "white", "black", "white"]})
-        >>> prepared = prepare(Table(birds, feature_names=["wing", "colour"]))
-        >>> model = prepared.model(prepared.settled(LPP(1)).fit(prepared.table.X))
-        >>> model.transform(pd.DataFrame({"colour": ["black ", None], "ringed": ["yes", "no"], "wing": ["22,0", "?"]})).shape
-        (2, 1)
-        """
+        """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read."""
         if not self.steps:
             return estimator
         last = estimator.steps if isinstance(estimator, Pipeline) else [(type(estimator).__name__.lower(), estimator)]
         return Pipeline([*self.steps, *last])
 
 
-def prepare(
-    table: Table,
-    *,
-    impute: bool | None = None,
-    standardize: str = "auto",
-    **reading: Any,
-) -> Prepared:
+def prepare(table: Table, *, impute: bool | None = None, standardize: str = "auto", **reading: Any) -> Prepared:
     r"""Make the columns of a table numbers without gaps, by transformers that a model can keep.
 
     :class:`Preparation` says what each column holds. Categories are one-hot encoded, sentences become the coordinates of a
     truncated SVD of their words (TF-IDF), missing numbers and dates the median of their column, missing text a category of its
-    own. What is learnt is learnt from all rows, without their labels;
-    :attr:`Prepared.transformer` learns it from some of them, as :func:`lapwing.comparison.compare` does in each fold.
+    own. All is learnt from all rows, without their labels; :attr:`Prepared.transformer` learns it from some of them.
 
     Parameters
     ----------
     table : Table
         As :func:`read` gives it with ``mixed=True``.
     impute : bool or None, default=None
-        Whether missing values are filled in. None does so where there are some; True also keeps what is learnt for later rows;
-        False makes them an error.
+        Whether missing values are filled in. None does so where there are some; True also for later rows; False is an error.
     standardize : {"auto", "yes", "no"}, default="auto"
         Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns,
         where the largest deviation is more than 10 times the median one, and wherever there are categories or dates.
@@ -156,16 +136,14 @@ def prepare(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from lapwing.tables import prepare, read
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with open(f"{folder}/people.csv", "w") as file:
-    ...         _ = file.write("city;pay;since\nRome;1,5;2020-01-01\nOslo;?;2021-05-01\nRome;2,5;2022-01-31\nOslo;3;2020-02-01")
-    ...     prepared = prepare(read(f"{folder}/people.csv", mixed=True))
+    >>> import pandas as pd
+    >>> from lapwing.tables import Table, prepare
+    >>> birds = pd.DataFrame({"wing": ["23,1", "", "21,0", "22,5"], "colour": ["black", "white", "black", "white"]})
+    >>> prepared = prepare(Table(birds, feature_names=["wing", "colour"]))
     >>> prepared.lines
-    ['1 text column one-hot encoded, 1 date as a number, 1 missing value imputed, columns standardised']
+    ['1 text column one-hot encoded, 1 missing value imputed, columns standardised']
     >>> prepared.table.feature_names
-    ['pay', 'since', 'city_Oslo', 'city_Rome']
+    ['wing', 'colour_black', 'colour_white']
     """
     check_choice("standardize", standardize, ("auto", "yes", "no"))
     if sparse.issparse(table.X) or table.image_shape is not None:
@@ -199,9 +177,9 @@ def _scaled(table: Table, standardize: str) -> Prepared:
     """Sparse data or images, whose columns share one unit unless the user says otherwise."""
     if standardize != "yes":
         return Prepared(table, [], [], decided=standardize == "no")
-    scaler = StandardScaler(with_mean=not sparse.issparse(table.X)).fit(table.X)
-    done = ["columns standardised"]
-    return Prepared(replace(table, X=scaler.transform(table.X)), [("scale", scaler)], done, True, table.X)
+    scaler = StandardScaler(with_mean=not sparse.issparse(table.X))
+    scaled = replace(table, X=scaler.fit_transform(table.X))
+    return Prepared(scaled, [("scale", scaler)], ["columns standardised"], True, table.X)
 
 
 def _steps(
@@ -232,10 +210,9 @@ def _steps(
 def _sentences(texts: np.ndarray) -> Pipeline:
     """What makes few numbers of a column of sentences."""
     words = TfidfVectorizer(lowercase=False, token_pattern=r"\S+", min_df=2)  # the preparation has found the words
-    n_words = len(words.fit(texts).vocabulary_)
-    # A fold has fewer words than all rows.
+    n_components = len(words.fit(texts).vocabulary_) // 2  # a fold has fewer words than all rows
     return Pipeline(
-        [("words", words), ("svd", TruncatedSVD(min(TEXT_COMPONENTS, max(1, n_words // 2)), random_state=0))]
+        [("words", words), ("svd", TruncatedSVD(min(max(n_components, 1), TEXT_COMPONENTS), random_state=0))]
     )
 
 

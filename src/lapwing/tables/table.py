@@ -1,8 +1,4 @@
-"""The rows of a data set with their labels, and what all formats share.
-
-Files may come from anywhere: only ordinary ones are read, in bounded memory, and errors name the file. Columns have roles, and
-labels are classes or numbers.
-"""
+"""The rows of a data set with their labels, and what all formats share: roles of columns, kinds of labels, limits of memory."""
 
 from __future__ import annotations
 
@@ -66,9 +62,8 @@ class Table:
     --------
     >>> import numpy as np
     >>> from lapwing.tables import Table
-    >>> table = Table(np.eye(3), y=np.array([0, 0, 1]), feature_names=["a", "b", "c"])
-    >>> len(table.take([0, 2])), table.take([0, 2]).y.tolist()
-    (2, [0, 1])
+    >>> Table(np.eye(3), y=np.array([0, 0, 1]), feature_names=["a", "b", "c"]).take([0, 2]).y.tolist()
+    [0, 1]
     """
 
     X: Any
@@ -160,10 +155,8 @@ def roles_of(names: list[str], wanted: Any, path: str, named: bool = True) -> Ro
     """The role of each column, as the parameters of :func:`lapwing.tables.batches` say; columns named there must exist."""
     try:
         check_once(names)
-        label, identifier = (
-            None if given is None else _column(names, named, given, option)
-            for option, given in (("label", wanted.label), ("id", wanted.id))
-        )
+        label = None if wanted.label is None else _column(names, named, wanted.label, "label")
+        identifier = None if wanted.id is None else _column(names, named, wanted.id, "id")
         dropped = [_column(names, named, name, "drop") for name in wanted.drop]
         aside = [_column(names, named, name, "aside") for name in wanted.aside]
         features = [name for name in names if name not in {label, identifier, *dropped, *aside}]
@@ -234,8 +227,8 @@ def typed(y: np.ndarray) -> np.ndarray:
     text = y.astype(str)
     if all(map(WHOLE.fullmatch, text)):
         return np.array([int(label.partition(".")[0]) for label in text], dtype=np.int64)
-    quantities = all(map(DECIMAL.fullmatch, text)) and any(not float(label).is_integer() for label in text)
-    return text.astype(np.float64) if quantities else text
+    are_quantities = all(map(DECIMAL.fullmatch, text)) and (text.astype(np.float64) % 1 != 0).any()
+    return text.astype(np.float64) if are_quantities else text
 
 
 def with_targets(table: Table, path: str) -> Table:
@@ -248,8 +241,8 @@ def with_targets(table: Table, path: str) -> Table:
     try:
         return replace(table, y=np.where(missing, np.nan, table.y).astype(np.float64))
     except (TypeError, ValueError) as error:
-        why = f"the labels are words, and the graph reads numbers ({error}); name a column of numbers, or leave Target out"
-        raise ValueError(f"{path}: {why}") from error
+        remedy = "name a column of numbers, or leave Target out"
+        raise ValueError(f"{path}: the labels are words, and the graph reads numbers ({error}); {remedy}") from error
 
 
 # Files
@@ -272,17 +265,13 @@ def check_file(path: str | os.PathLike) -> None:
 
 @contextmanager
 def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
-    """A context that turns what a library raises about the content of a file into one error that names the file.
-
-    Damaged files make libraries raise almost any exception, so that this context is only for calls of libraries.
-    """
+    """A context in which almost any exception that a library raises about a damaged file becomes one that names the file."""
     try:
         yield
     except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
-            raise  # the error is about the file, and not about its content
-        if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
-            raise
+        is_of_file = isinstance(error, OSError) and error.errno is not None and error.filename is not None
+        if is_of_file or (isinstance(error, ValueError) and str(error).startswith(f"{path}: ")):
+            raise  # it is not about the content of the file, or names the file already
         why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())
         why = why if len(why) <= LONGEST_MESSAGE else f"{why[:LONGEST_MESSAGE]} ..."
         raise ValueError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
