@@ -86,7 +86,7 @@ class ComponentsDisplay:
         n_components : int or None, default=None
             How many components to show, the first ones; None shows all.
         **options
-            Further parameters of :meth:`plot`.
+            Further parameters of :meth:`ComponentsDisplay.plot`.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class LoadingsDisplay:
         n_draws : int, default=100
             How many random halves of the rows are fitted for intervals.
         **options
-            Further parameters of :meth:`plot`.
+            Further parameters of :meth:`LoadingsDisplay.plot`.
 
         Examples
         --------
