@@ -114,6 +114,9 @@ def test_images_are_not_centred():
         values, U = unit_directions(np.einsum("nij,jk->nik", images, V), 1)
     model = TSA((1, 2), tol=0, preset="paper").fit(images)
     assert not model.mean_.any()
+    np.testing.assert_allclose(TSA((1, 2)).fit(images).mean_, images.mean(axis=0))
+    with pytest.raises(ValueError, match="center='degree' must be one of 'auto', 'mean', False"):
+        TSA((1, 2), center="degree").fit(images)
     np.testing.assert_allclose(model.eigenvalues_[0], values, atol=1e-10)
     for found, expected in zip(model.components_, (U, V), strict=True):
         np.testing.assert_allclose(found.T, signed(expected), atol=1e-10)

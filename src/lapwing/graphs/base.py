@@ -130,17 +130,16 @@ class Graph(Documented):
         if not (self.reads_features or self.reads_targets or self.indexes_rows):
             return None
         if "queries" not in self.get_params(deep=False):
+            sampled = "graph=KNN(5, queries=20_000) or penalty=Repulsion(15, queries=20_000)"
             return (
                 f"{self!r} needs all rows of X in memory, and X is read in blocks; use graphs of classes, such as SameClass(), "
-                "or of sampled neighbours, such as graph=KNN(5, queries=20_000) or penalty=Repulsion(15, queries=20_000), or "
-                "pass X as an array"
+                f"or of sampled neighbours, such as {sampled}, or pass X as an array"
             )
         for request in self.requests():
-            name = f"{type(self).__name__}({request.n_neighbors}"
+            name, every = f"{type(self).__name__}({request.n_neighbors}", "searches for the neighbours of every row"
             if request.queries is None:
                 return (
-                    f"{name}) searches for the neighbours of every row, and X is read in blocks; search for those of a sample: "
-                    f"{name}, queries=20_000)"
+                    f"{name}) {every}, and X is read in blocks; search for those of a sample: {name}, queries=20_000)"
                 )
             if is_named(request.metric, "precomputed"):
                 return f"queries={request.queries} needs features, and X holds distances or a kernel; leave queries out"
@@ -160,10 +159,9 @@ class Graph(Documented):
         Only graphs that attract count, and neither labels nor pairs, which new rows do not have.
         """
         if (found := self.new_links(both, n_fitted)) is None:
-            raise NoPlaceError(
-                f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
-                'transform, or use KNN or Radius, without search= and metric="precomputed"'
-            )
+            why = f"{self!r} has no links for new rows: nothing in it that attracts searches among features"
+            remedy = 'give links= to transform, or use KNN or Radius, without search= and metric="precomputed"'
+            raise NoPlaceError(f"{why}; {remedy}")
         return found
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
@@ -185,8 +183,9 @@ class Graph(Documented):
         for key in sorted(params, key=lambda key: "__" in key):
             name, _, inner = key.partition("__")
             if name not in names:
-                known = ", ".join(names) or "none"
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {known}")
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names) or 'none'}"
+                )
             if inner:
                 getattr(self, name).set_params(**{inner: params[key]})
             else:
@@ -354,9 +353,8 @@ class OfOne(Operation):
 class Intersection(OfOne):
     """``left & right``: left's weights on the edges that right has too.
 
-    In a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
-    has, whatever their coefficients, unless they are 0. New rows have the links of the left side: the right one reads labels
-    or pairs, which new rows do not have.
+    In a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges of any of its graphs whose
+    coefficient is not 0. New rows have the links of the left side.
     """
 
     left: Graph
@@ -367,10 +365,8 @@ class Intersection(OfOne):
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         if any(request.is_sampled(data.size) for request in self.right.requests()):
-            raise ValueError(
-                f"{self.right!r} has links of a sample of the rows, and cannot say which links of another graph to keep; put it "
-                "on the left of &"
-            )
+            unknown = "has links of a sample of the rows, and cannot say which links of another graph to keep"
+            raise ValueError(f"{self.right!r} {unknown}; put it on the left of &")
         filters = [leaf for coefficient, leaf in self.right.signed() if coefficient != 0]
         W = listed(self.left, data)
         edges = sparse.coo_array(self._edges(filters, data) if W is None else W)
@@ -485,5 +481,5 @@ def _printed(value: Any) -> str:
     return (
         f"<{type(value).__name__} of shape {value.shape}>"
         if hasattr(value, "shape")
-        else f"{text[:LONGEST_PARAMETER]}..."
+        else text[:LONGEST_PARAMETER] + "..."
     )

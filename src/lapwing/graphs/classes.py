@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from .._arrays import Array, row_blocks
+from .._arrays import row_blocks
 from .._validation import check_choice, check_count
 from ..data import Data, total
 from ..neighbors import Edges
@@ -37,10 +37,7 @@ def _squared_distances(data: Data, rows: np.ndarray) -> np.ndarray:
 
 
 def pairs_of_classes(data: Data, k: int = 1) -> tuple[Edges, np.ndarray]:
-    """All pairs of rows of the same class, in both directions, and the distance of each row from the k-th nearest of its class.
-
-    In a class of k rows or fewer that is the farthest one.
-    """
+    """All pairs of rows of the same class, in both directions, and each row's distance from the k-th, or last, of its class."""
     found, reach = [], np.zeros(data.n)
     for label in range(data.classes.max() + 1):
         own = np.flatnonzero(data.classes == label)
@@ -66,16 +63,14 @@ class SameClass(Graph):
     ----------
     weights : {"uniform", "heat", "cosine"}, default="uniform"
         How much a link counts. ``"uniform"`` is :math:`1/n_c` in a class of :math:`n_c` samples, i = j included, so that
-        :math:`D = I` and :math:`X^\top L X = S_w`, the within-class scatter (thesis eq. 2.37 to 2.39 of [1]_). It is kept as
-        a factor of rank c, for c classes. ``"heat"`` is :math:`\exp(-\|x_i - x_j\|^2/t)` (eq. 7.3) and ``"cosine"`` the cosine of
-        both rows (section 6.2.1), which must not be negative; both without i = j, and memory grows with the sum of the squared
-        class sizes.
+        :math:`D = I` and :math:`X^\top L X = S_w`, the within-class scatter (thesis eq. 2.37 to 2.39 of [1]_).
+
+        ``"heat"`` is :math:`\exp(-\|x_i - x_j\|^2/t)` (eq. 7.3) and ``"cosine"`` the cosine of both rows (section 6.2.1), which
+        must not be negative; both without i = j, and memory grows with the sum of the squared class sizes.
     t : As in :class:`KNN`
     balance : bool, default=False
-        Whether rare classes count as much as common ones: the weights of each class are multiplied such that its degrees add up
-        to n/c, for n labelled samples in c classes. With ``"uniform"`` weights :math:`X^\top L X = \frac{n}{c} \sum_c S_c /
-        n_c` then, the mean of the classes' own covariances, and the mean weighted by D is the mean of the class means, as in a
-        discriminant analysis of equal priors.
+        Whether rare classes count as much as common ones, as in a discriminant analysis of equal priors: the weights of each
+        class are multiplied such that its degrees add up to n/c, for n labelled samples in c classes.
 
     References
     ----------
@@ -154,10 +149,9 @@ class LocalClass(Graph):
 
     References
     ----------
-    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", Advances in Neural Information Processing Systems
-       17, 2005.
-    .. [2] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", Journal of
-       Machine Learning Research 8, 2007. https://jmlr.org/papers/v8/sugiyama07b.html
+    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 17, 2004.
+    .. [2] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", JMLR 8,
+       2007. https://jmlr.org/papers/v8/sugiyama07b.html
 
     Examples
     --------
@@ -218,8 +212,8 @@ class Complete(Graph):
     ----------
     weights : {"uniform", "dot"}, default="uniform"
         How much a link counts. ``"uniform"`` is 1/n, i = j included, so that :math:`D = I` and :math:`X^\top L X` is the total
-        scatter; to maximise it over orthogonal directions is PCA. ``"dot"`` is :math:`x_i^\top x_j` on X as given, kept as a
-        factor of the rank of X (sections 4.3.4 and 5.3.3 of X. He's thesis).
+        scatter, which PCA maximises. ``"dot"`` is :math:`x_i^\top x_j` on X as given (sections 4.3.4 and 5.3.3 of X. He's
+        thesis).
     among : {"all", "labelled"}, default="all"
         Which rows are linked. ``"labelled"`` leaves out the rows of unknown label.
 
@@ -251,7 +245,12 @@ class Complete(Graph):
         X = data.X if members.all() else sparse.diags_array(members) @ data.X
         sums = np.ones(data.n) @ X if sparse.issparse(X) else X.sum(axis=0, dtype=np.float64)  # both in float64
         degrees = np.asarray(X @ sums).ravel()
-        _require_nonnegative_dots(X, degrees, members)
+        if (X.min() if X.shape[1] else 0) < 0:
+            negative = sum(int((X[rows] @ X.T < 0).sum()) for rows in row_blocks(data.n, data.n))
+            refuse_negative("dot", negative / members.sum() ** 2, 'weights="uniform"')
+        if without := int((degrees[members > 0] <= 0).sum()):
+            given = f'weights="dot" gives degree 0 to {without} samples (zero vectors, or orthogonal to all others)'
+            raise ValueError(f'{given}; remove them or use weights="uniform"')
         factor = (X, -np.ones(X.shape[1]))
         return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
 
@@ -270,15 +269,3 @@ class Complete(Graph):
         if check_choice("among", self.among, ("all", "labelled")) == "all":
             return np.ones(data.n)
         return (data.classes >= 0).astype(np.float64)
-
-
-def _require_nonnegative_dots(X: Array, degrees: np.ndarray, members: np.ndarray) -> None:
-    """Raise where products are negative. They are counted in blocks of rows, and only where X has negative entries."""
-    if (X.min() if X.shape[1] else 0) < 0:
-        negative = sum(int((X[rows] @ X.T < 0).sum()) for rows in row_blocks(X.shape[0], X.shape[0]))
-        refuse_negative("dot", negative / members.sum() ** 2, 'weights="uniform"')
-    if without := int((degrees[members > 0] <= 0).sum()):
-        raise ValueError(
-            f'weights="dot" gives degree 0 to {without} samples (zero vectors, or orthogonal to all others); remove them or use '
-            'weights="uniform"'
-        )

@@ -32,22 +32,22 @@ class On(OfOne):
     .. math:: W_{ij} = W(\phi(x_i), \phi(x_j)),
 
     with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer. For example,
-    ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as X. He's thesis has them: neighbours are found after PCA
-    has taken away the noise. Rows are taken as they were passed to ``fit``: dividing columns (``standardize=``) changes nothing.
+    ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as X. He's thesis has them. Rows are taken as they were
+    passed to ``fit``: dividing columns (``standardize=``) changes nothing.
 
     Parameters
     ----------
     what : columns, function, transformer, or array of shape (n_samples, n_values)
-        What the graph looks at. Columns are given by place, or by name in a data frame: one or a list of them, a slice or a
-        mask. A function of X returns columns, as :func:`sklearn.compose.make_column_selector` does. A transformer may be any
-        of scikit-learn that needs no y; it is given the data frame, if X is one. A copy of it is fitted with the estimator,
-        whose ``graph_.what`` it is. An array has values of its own for each row of X, such as its place in space. It fits one
-        data set, unless both it and X are data frames, whose rows then go by their names.
+        What the graph looks at: columns by place, or by name in a data frame (one, a list, a slice, a mask, or a function of X,
+        as :func:`sklearn.compose.make_column_selector`).
+
+        A transformer of scikit-learn that needs no y is fitted to X, and kept as ``graph_.what``. An array has values of its own
+        for each row; it fits one data set, unless both it and X are data frames, whose rows then go by their names.
     graph : Graph
         The graph that is built on these columns. With ``metric="precomputed"`` they hold the distances of the rows.
     beside : bool, default=False
-        Whether the columns stand beside the features, for the graph alone, as coordinates in space, times and the names of rows
-        do. The map is then one of the other columns, and ``components_`` are 0 at these.
+        Whether the columns are for the graph alone, as coordinates in space, times and the names of rows are. The map is then
+        one of the other columns, and ``components_`` are 0 at these.
 
     Examples
     --------
@@ -62,10 +62,9 @@ class On(OfOne):
     Cells are neighbours where their places in a tissue are, and the map is one of their genes:
 
     >>> import numpy as np
-    >>> from lapwing import MULTISPATI
     >>> from lapwing.graphs import Delaunay
     >>> genes, places = np.random.RandomState(0).rand(100, 20), np.random.RandomState(1).rand(100, 2)
-    >>> MULTISPATI(3, graph=On(places, Delaunay())).fit_transform(genes).shape
+    >>> LPP(3, graph=On(places, Delaunay())).fit_transform(genes).shape
     (100, 3)
     """
 
@@ -143,10 +142,8 @@ def _fitted(transformer: Any, data: Data) -> Any:
     """A copy of the transformer, fitted to the rows as they were passed: a ColumnTransformer may ask for the names of columns."""
     steps = [step for _, step in transformer.steps] if isinstance(transformer, Pipeline) else [transformer]
     if any(get_tags(step).target_tags.required for step in steps if hasattr(step, "__sklearn_tags__")):
-        raise ValueError(
-            f"what={transformer!r} learns from y, and On fits transformers without it; use one that needs no y, such as PCA, or "
-            "put this one before the estimator in a pipeline"
-        )
+        remedy = "use one that needs no y, such as PCA, or put this one before the estimator in a pipeline"
+        raise ValueError(f"what={transformer!r} learns from y, and On fits transformers without it; {remedy}")
     try:
         return clone(transformer).fit(_as_passed(data))
     except (ArithmeticError, RuntimeError) as error:  # as ARPACK's, where X is constant
@@ -225,8 +222,8 @@ class Gower(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     categorical : list of int or mask, default=None
-        The columns that hold categories, as numbers without an order; None says that there are none. Text has to be numbered
-        first, as :class:`sklearn.preprocessing.OrdinalEncoder` does.
+        The columns that hold categories, as numbers without an order (:class:`sklearn.preprocessing.OrdinalEncoder` numbers
+        text); None says that there are none.
 
     Attributes
     ----------

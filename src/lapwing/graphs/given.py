@@ -44,12 +44,11 @@ class Precomputed(Graph):
     Parameters
     ----------
     W : array-like or sparse matrix of shape (n_samples, n_samples)
-        The weights: symmetric up to the rounding of their own precision, finite, not negative. Without ``ids`` W has one row
-        per row of X, so that it fits one data set and no cross-validation fold of it.
+        The weights: symmetric, finite, not negative. Without ``ids`` W has one row per row of X, so that it fits one data set
+        and no cross-validation fold of it.
     ids : array-like of shape (n_rows_of_W,), default=None
-        The names of the rows of W. The rows of X then have names as well, those of the index of a data frame, and each
-        cross-validation fold takes its part of W. In an array a column can hold the names:
-        ``On(0, Precomputed(W, ids=ids), beside=True)``.
+        The names of the rows of W. The rows of X then go by their names, in the index of a data frame or in a column
+        (``On(0, Precomputed(W, ids=ids), beside=True)``), and each cross-validation fold takes its part of W.
 
     Examples
     --------
@@ -76,16 +75,13 @@ class Precomputed(Graph):
             return W
         places = {name: place for place, name in enumerate(self.ids)}
         if not len(places) == len(self.ids) == W.shape[0]:
-            raise ValueError(
-                f"ids has {len(self.ids)} names, {len(places)} of them different, and W has {W.shape[0]} rows; give each its own"
-            )
+            found = f"ids has {len(self.ids)} names, {len(places)} of them different"
+            raise ValueError(f"{found}, and W has {W.shape[0]} rows; give each its own")
         names = list(named_rows(data, "Precomputed(W, ids=...)"))
         unknown = [name for name in names if name not in places]
         if unknown:
-            raise ValueError(
-                f"{len(unknown)} of the {data.n} rows of X are not in ids, the first is {unknown[0]!r}; add them to W and ids, "
-                "without links if they have none"
-            )
+            found = f"{len(unknown)} of the {data.n} rows of X are not in ids, the first is {unknown[0]!r}"
+            raise ValueError(f"{found}; add them to W and ids, without links if they have none")
         rows = np.array([places[name] for name in names], dtype=np.intp)
         return W[rows][:, rows]
 
@@ -102,16 +98,15 @@ class Precomputed(Graph):
         if W.shape[0] != W.shape[1]:
             raise ValueError(f"W has shape {W.shape}, and must be square: one row and one column per name")
         if W.nnz and W.data.min() < 0:
-            raise ValueError(
-                f"W has negative weights ({(W.data < 0).mean():.1%} of its entries); pass what repels as a graph of its own "
-                "and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
+            remedy = (
+                "pass what repels as a graph of its own and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
             )
+            raise ValueError(f"W has negative weights ({(W.data < 0).mean():.1%} of its entries); {remedy}")
         largest = abs(W - W.T).max() if W.nnz else 0.0
         eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
         if largest > max(1e-10, 100 * eps) * (W.max() if W.nnz else 1.0):
-            raise ValueError(
-                f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)"
-            )
+            remedy = "pass (W + W.T) / 2 or W.maximum(W.T)"
+            raise ValueError(f"W is not symmetric (largest difference {largest:.3g}); {remedy}")
         return W if largest == 0 else (W + W.T) / 2
 
 
@@ -139,12 +134,11 @@ class Pairs(Graph):
     cannot_link : array-like of shape (n_pairs, 2), default=None
         The row indices of pairs that repel.
     weights : array-like of shape (n_pairs,), default=None
-        How much each pair counts, such as the number of times that it was seen: those of ``must_link``, and then those of
-        ``cannot_link``. The weights of a pair that is listed again are added up. None is 1 for every pair.
+        How much each pair counts, those of ``must_link`` first; None is 1 for every pair. The weights of a pair that is listed
+        again are added up.
     by_id : bool, default=False
-        Whether the pairs hold the names of rows, and not their places. Names are the index of the data frame X, or a column:
-        ``On("id", Pairs(..., by_id=True), beside=True)``. A cross-validation fold then takes the pairs of which it has both
-        rows.
+        Whether the pairs hold the names of rows, and not their places: the index of the data frame X, or a column,
+        ``On("id", Pairs(..., by_id=True), beside=True)``. A cross-validation fold then takes the pairs of which it has both.
 
     Examples
     --------
@@ -170,8 +164,8 @@ class Pairs(Graph):
 
     def signed(self) -> Signed:
         """The pairs that must be linked attract, and those that must not repel. Each are a graph with ``must_link`` alone."""
-        given: list[tuple[float, Any]] = [(1.0, self.must_link), (-1.0, self.cannot_link)]
-        given = [(c, p) for c, p in ((1.0, self.must_link), (-1.0, self.cannot_link)) if p is not None and np.size(p)]
+        both: list[tuple[float, Any]] = [(1.0, self.must_link), (-1.0, self.cannot_link)]
+        given = [(c, p) for c, p in both if p is not None and np.size(p)]
         if not given:
             raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
         if self.is_semidefinite:
@@ -183,10 +177,8 @@ class Pairs(Graph):
     def _checked_weights(self, n_pairs: int) -> np.ndarray:
         weights = check_array(self.weights, ensure_2d=False, dtype=np.float64, input_name="weights")
         if weights.shape != (n_pairs,) or weights.min() <= 0:
-            raise ValueError(
-                f"weights of Pairs have shape {weights.shape} and a minimum of {weights.min():.3g}, for {n_pairs} pairs; "
-                "give each a number above 0"
-            )
+            found = f"weights of Pairs have shape {weights.shape} and a minimum of {weights.min():.3g}"
+            raise ValueError(f"{found}, for {n_pairs} pairs; give each a number above 0")
         return weights
 
     def adjacency(self, data: Data) -> sparse.csr_array:
@@ -194,10 +186,8 @@ class Pairs(Graph):
         pairs, which = self._present(data) if self.by_id else (np.asarray(listed), slice(None))
         n = data.n
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-            raise ValueError(
-                "must_link and cannot_link must hold row indices in an integer array of shape (n_pairs, 2), not "
-                f"{pairs.dtype} of shape {pairs.shape}"
-            )
+            wanted = "must hold row indices in an integer array of shape (n_pairs, 2)"
+            raise ValueError(f"must_link and cannot_link {wanted}, not {pairs.dtype} of shape {pairs.shape}")
         if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
             raise ValueError(
                 f"Pairs holds row {pairs.max() if pairs.max() >= n else pairs.min()}, but X has the rows 0 to {n - 1}; pairs "

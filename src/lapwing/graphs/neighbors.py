@@ -43,9 +43,7 @@ OUTLIERS = 0.01  # how many rows may be that far away from all others; where mor
 class Searching(Graph):
     """Graphs that search for neighbours. Parameters named as those of :class:`Request` say how."""
 
-    @property
-    def reads_labels(self) -> bool:
-        return getattr(self, "among", "all") != "all"
+    reads_labels = property(lambda self: getattr(self, "among", "all") != "all")
 
     def requests(self) -> list[Request]:
         return [Request(**{name: getattr(self, name) for name in Request._fields if hasattr(self, name)})]

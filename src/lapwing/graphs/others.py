@@ -32,9 +32,8 @@ class Similarity(OfWeights):
 
     .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
 
-    A Laplacian asks for small variances as well, as part of small distances. With orthogonal directions,
-    ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance (MULTISPATI of spatial statistics). Under
-    :math:`Z^\top D Z = I` it is the problem of the Laplacian, with eigenvalues that are smaller by 1.
+    A Laplacian asks for small variances as well. With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the
+    spatial or temporal autocovariance. Under :math:`Z^\top D Z = I` it is the problem of the Laplacian, less 1.
 
     Parameters
     ----------
@@ -73,16 +72,15 @@ class DensityCorrected(OfWeights):
 
     .. math:: W'_{ij} = \frac{W_{ij}}{(d_i d_j)^\alpha}, \qquad d_i = \sum_j W_{ij},
 
-    as diffusion maps do [1]_. The plain Laplacian of a graph of neighbours gives more weight to rows that lie densely. With
-    :math:`\alpha = 1` the eigenvectors tend to those of the surface alone, whatever the density.
+    as diffusion maps do [1]_: the plain Laplacian of a graph of neighbours gives more weight to rows that lie densely.
 
     Parameters
     ----------
     graph : Graph or matrix
         The graph whose weights are W. The weights of the graphs of a sum are added up first. A matrix W is ``Precomputed(W)``.
     alpha : float, default=1.0
-        How much of the density is divided out. 0 leaves the weights as they are, 1/2 gives the Fokker-Planck operator, and 1
-        that of Laplace and Beltrami.
+        How much of the density is divided out: nothing by 0, half by 1/2 (the Fokker-Planck operator), and all by 1, so that
+        eigenvectors tend to those of the surface alone (the operator of Laplace and Beltrami).
 
     References
     ----------

@@ -85,8 +85,7 @@ class Reconstruction(Searching):
                 f'Reconstruction(among="same_class") needs two samples or more in each class, but {alone.sum()} classes have one '
                 f"(row {alone.argmax()} is alone in its class); add samples, or set those labels to -1 (unknown)"
             )
-        ends = np.cumsum(counts)
-        values = np.empty(rows.size)
+        ends, values = np.cumsum(counts), np.empty(rows.size)
         # Classes differ in size, so rows with the same number of neighbours are handled together.
         for k in np.unique(counts[counts > 0]):
             own = np.flatnonzero(counts == k)

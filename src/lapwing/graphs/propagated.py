@@ -48,22 +48,20 @@ class Propagated(Graph):
     ----------
     map : estimator or None
         What learns from the labelled rows first: a transformer that reads y. ``graph="propagate"`` of the estimators takes
-        ``KernelLPP("auto", graph="supervised")``. With None, and where every class has one label, links come from the features
-        alone.
+        ``KernelLPP("auto", graph="supervised")``. With None, or one label per class, links come from the features alone.
     graph : int or Graph, default=10
         The links along which labels spread. An integer k links each row to the k nearest of the rows without a label, with
-        weights :math:`\exp(-4 d_{ij}^2 / d_{ik}^2)`, where :math:`d_{ik}` is the distance of row i from the k-th of them. So no
-        label is lost among other labels, which the first map draws together. A graph such as ``KNN(10)`` links all rows.
+        weights :math:`\exp(-4 d_{ij}^2 / d_{ik}^2)`, where :math:`d_{ik}` is the distance of row i from the k-th of them. A
+        graph such as ``KNN(10)`` links all rows, so that labels may be lost among other labels.
     shares : {"auto", "labels"}, None or mapping, default="auto"
-        How large the classes are among all rows, which decides how many rows get the label of each. A mapping gives the share
-        of each class by its label. ``"labels"`` are the shares among the labelled rows: right where these were drawn at random,
-        and wrong where as many were drawn from each class, though classes are unequal. With None the scores alone decide.
-        ``"auto"`` is between what the scores alone find and what the nearest labelled rows say, as their geometric mean.
+        How large the classes are among all rows: a mapping gives the share of each class by its label, and ``"labels"`` are the
+        shares among the labelled rows, right where these were drawn at random. With None the scores alone decide; ``"auto"``
+        is the geometric mean of what the scores alone find and what the nearest labelled rows say.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        The label of each row after the labels have spread, -1 where none reached it, as ``graph_.labels_`` of an estimator.
+        The label of each row after the labels have spread, -1 where none reached it; ``graph_.labels_`` of an estimator.
     scores_ : ndarray of shape (n_samples, n_classes)
         How strongly each row belongs to each class, the classes in sorted order; minus infinity where no label reached it.
 
@@ -107,7 +105,8 @@ class Propagated(Graph):
         beside = self._beside(data, codes)
         scores = poisson_scores(self._weights(beside, codes), codes, names.size)
         reached = np.isfinite(scores).any(axis=1)
-        offsets = class_offsets(scores[reached], self._shares(beside, codes, names, scores[reached]))
+        shares = self._shares(beside, codes, names, scores[reached])
+        offsets = 0.0 if shares is None else class_offsets(scores[reached], shares)
         found = np.where(reached, (scores + offsets).argmax(axis=1), -1)
         found[codes >= 0] = codes[codes >= 0]
         result: Any = copy(self)
@@ -155,10 +154,8 @@ class Propagated(Graph):
         if not data.has_features:
             raise ValueError('Propagated reads features, and with kernel="precomputed" X has none; use graph="semi"')
         if self.map is not None and (isinstance(self.map, type) or not hasattr(self.map, "transform")):
-            raise ValueError(
-                f'map={self.map!r} must be an estimator that transforms, such as KernelLPP("auto", graph="supervised"), or None; '
-                "a number of neighbours is graph="
-            )
+            such = 'such as KernelLPP("auto", graph="supervised"), or None'
+            raise ValueError(f"map={self.map!r} must be an estimator that transforms, {such}; a number is graph=")
         known = np.flatnonzero(codes >= 0)
         X, halves = data.host(data.X), []
         if self.map is not None and np.bincount(codes[known]).max() > 1:
@@ -209,12 +206,10 @@ def poisson_scores(W: sparse.csr_array, codes: np.ndarray, n_classes: int) -> np
     return np.where(there, U / (spread if spread > 0 else 1.0), -np.inf)
 
 
-def class_offsets(scores: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
+def class_offsets(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """What is added to the scores of each class, so that the largest scores give classes of these shares."""
     offsets = np.zeros(scores.shape[1])
     for step in range(SHARE_STEPS):
-        if shares is None:
-            break
         found = np.bincount((scores + offsets).argmax(axis=1), minlength=offsets.size) / len(scores)
         offsets += 6 / (step + 10) * (shares - found)
     return offsets

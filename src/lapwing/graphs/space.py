@@ -96,11 +96,8 @@ class Target(OfValues):
 
     The target is one column of numbers, or a matrix of several numbers per row, which should be of one scale. A matrix of 0 and
     1 marks the labels of each row; its weights are the cosines of label sets, :math:`|A \cap B| / \sqrt{|A| |B|}`. A target of
-    NaN, or a row without labels, is unknown, and takes no part; -1 is a number like others.
-
-    Neighbours are counted among the distinct values, so that grades from 1 to 5 are linked to the next grades however many
-    rows have each grade. Links among many rows of equal target are kept as factors, so that memory grows with the number of
-    rows, and not with its square.
+    NaN, or a row without labels, is unknown, and takes no part; -1 is a number like others. Neighbours are counted among the
+    distinct values, so that grades are linked to the next grades however many rows have each.
 
     Parameters
     ----------
@@ -111,11 +108,9 @@ class Target(OfValues):
         targets. ``"auto"`` is ``"heat"``, and ``"cosine"`` for label sets. A callable maps an array of distances to weights.
     t : As in :class:`KNN`
     metric : str or callable, default="auto"
-        As in :class:`KNN`. The distances are those between targets. ``"auto"`` is ``"euclidean"``, and ``"cosine"`` for label
-        sets.
+        As in :class:`KNN`. The distances are those between targets; ``"auto"`` is ``"euclidean"``, or ``"cosine"`` for sets.
     symmetry : {"or", "and", "mean"}, default="or"
-        What becomes of a link that only one of its two values has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
-        its weight.
+        What becomes of a link that only one of its two values has: it is kept, dropped, or has half its weight.
 
     Examples
     --------
@@ -205,9 +200,8 @@ class Chain(Graph):
     n_steps : int, default=1
         How many of the following rows each row is linked to.
     time : column, default=None
-        The column of X that orders the rows, by its place or, in a data frame, by its name. Of rows with equal times the
-        first one comes first. None is the order in which the rows stand, which a shuffled fold of a cross-validation does not
-        keep.
+        The column of X that orders the rows, by its place or, in a data frame, by its name. None is the order in which the rows
+        stand, which a shuffled fold of a cross-validation does not keep.
     series : column, default=None
         The column of X whose values say which series a row belongs to. None is one series.
 
@@ -258,17 +252,17 @@ def distinct_places(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarra
 class Delaunay(OfValues, NeighborGraph):
     r"""Links neighbours in space, the edges of the Delaunay triangulation of the rows, in two or three dimensions.
 
-    Two places are linked where some circle (in space, some sphere) through both has no other place inside, however densely the
-    places lie. Where coordinates stand beside the features, write ``LPP(graph=On(["x", "y"], Delaunay(), beside=True))``. Places
-    on a regular grid have many such triangulations: use :class:`Grid` there.
+    Two places are linked where some circle (in space, some sphere) through both has no other place inside. Where coordinates
+    stand beside the features, write ``LPP(graph=On(["x", "y"], Delaunay(), beside=True))``. Places on a regular grid have many
+    such triangulations: use :class:`Grid` there.
 
     Parameters
     ----------
     longest : float, default=None
         The length up to which edges are kept, since the triangulation spans holes by long edges. None keeps all.
     weights : {"binary", "heat"} or callable, default="binary"
-        How much a link counts. ``"binary"`` is 1, and ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d; rows at one
-        place have distance 0. A callable maps an array of distances to weights.
+        How much a link counts: 1, or :math:`\exp(-d_{ij}^2 / t)` for the distance d, 0 for rows at one place. A callable maps
+        an array of distances to weights.
     t : As in :class:`KNN`
 
     Examples
@@ -289,10 +283,8 @@ class Delaunay(OfValues, NeighborGraph):
         try:
             return spatial.Delaunay(points)
         except spatial.QhullError as error:
-            raise ValueError(
-                f"the {len(points)} different places have no triangulation: they are too few, or all on one line or plane; use "
-                "KNN or Chain"
-            ) from error
+            why = "they are too few, or all on one line or plane; use KNN or Chain"
+            raise ValueError(f"the {len(points)} different places have no triangulation: {why}") from error
 
     def _edges(self, data: Data) -> Edges:
         """The edges among distinct places. Those that rounding leaves out of the triangulation have one to the nearest in it."""
@@ -342,8 +334,7 @@ class Grid(OfValues):
     step : float, default=1.0
         The distance of neighbouring places along each axis.
     corners : bool, default=False
-        Whether places that differ by a step along several axes are neighbours, too: 8 in the plane and not 4, 26 in space and
-        not 6.
+        Whether places that differ by a step along several axes are neighbours, too: 8 in the plane and not 4.
 
     Examples
     --------

@@ -74,18 +74,15 @@ class MMC(OfClasses, LinearReducer, without=("graph", "normalize")):  # type: ig
     Parameters
     ----------
     n_components
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the largest value
-        of (1), the sum of all positive eigenvalues of :math:`S_b - S_w`.
+        As in :class:`LPP`. A float between 0 and 1 is a share of the largest value of (1), the sum of all positive eigenvalues.
     pca
-        As in :class:`LPP`. ``"auto"`` keeps 99 % of the variance, and all of it where classes have fewer than ten samples on
-        average, and of rows of words.
+        As in :class:`LPP`. ``"auto"`` keeps 99 % of the variance, and all of it of small classes and of rows of words.
     ... : As in :class:`OLPP`
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of :math:`S_w - S_b`, in ascending order. A negative one belongs to a direction along which classes
-        differ more than they vary.
+        The eigenvalues of :math:`S_w - S_b`, in ascending order: negative where classes differ more than they vary.
     ... : As in :class:`OLPP`
 
     References
@@ -121,8 +118,8 @@ class LPDP(Supervised, LinearReducer):
         \quad\text{subject to}\quad V^\top X^\top D X V = I                             \tag{1}
 
     L and D are the Laplacian and the degrees of a neighbour graph of all samples. :math:`S_b` and :math:`S_w`, the scatter
-    between and within classes, are sums (not averages) over the samples that have a label [1]_. Equation 6 of the paper weighs
-    classes by their priors, n_c / n, which makes them averages: ``alpha=1 / n`` for n samples with a label is that.
+    between and within classes, are sums over the samples that have a label [1]_. Equation 6 of the paper weighs classes by
+    their priors, n_c / n, which makes them averages: ``alpha=1 / n`` for n samples with a label is that.
 
     Parameters
     ----------
@@ -131,8 +128,7 @@ class LPDP(Supervised, LinearReducer):
     alpha : float, default=1.0
         How much the margin between classes counts beside the neighbours. 0 leaves :class:`LPP`.
     normalize
-        As in :class:`LPP`. With ``"trace"``, :math:`X^\top L X`, the within-class scatter and the total scatter are scaled one
-        by one.
+        As in :class:`LPP`. With ``"trace"``, each of the three matrices of (1) is scaled by itself.
     ... : As in :class:`LPP`
 
     Attributes
@@ -190,22 +186,18 @@ class MFA(Supervised, LPP):
         As in :class:`LPP`. A share of the objective, a float, raises an error, because a ratio of two graphs has no total.
     graph
         As in :class:`LPP`. None is ``KNN(5, weights="binary", among="same_class")``, and an integer k is the same with k
-        neighbours. It reads labels, so ``"semi"`` is ``KNN(5) + SameClass()`` here. ``KNN(5)`` alone reads none and
-        raises an error; ``LPP(graph=KNN(5), penalty=ClosestPairs(20))`` is that method.
+        neighbours. ``"semi"`` is ``KNN(5) + SameClass()``. ``KNN(5)`` alone reads no labels and raises an error;
+        ``LPP(graph=KNN(5), penalty=ClosestPairs(20))`` is that method.
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`: which samples are kept apart. None is ``ClosestPairs(20)``, and an integer is the number of
         pairs per class.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
-        What the directions are subject to. ``"matrix"`` is (1). ``"trace-ratio"`` takes orthogonal directions and the least
-        :math:`\operatorname{tr}(V^\top X^\top L X V) / \operatorname{tr}(V^\top X^\top L^p X V)` over them, as in :class:`LPP`.
-        ``"orthogonal"`` alone has no place for the penalty, and raises an error.
-    scaling
-        As in :class:`LPP`. ``"auto"`` is ``"unit"`` where the graph reads labels.
+        What the directions are subject to: (1), or, with ``"trace-ratio"``, orthogonal directions of the least quotient of both
+        traces, as in :class:`LPP`. ``"orthogonal"`` has no place for the penalty, and raises an error.
     ridge
         As in :class:`LPP`. ``"auto"`` is 0: ``pca`` leaves out the directions of little variance.
     pca
-        As in :class:`LPP`. ``"auto"`` keeps twice as many directions as components, and 98 % of the variance where classes have
-        fewer than ten samples on average.
+        As in :class:`LPP`. ``"auto"`` keeps twice as many directions as components, and 98 % of the variance of small classes.
     center : As in :class:`OLPP`
     ... : As in :class:`LPP`
 
@@ -213,8 +205,6 @@ class MFA(Supervised, LPP):
     ----------
     trace_ratio_
         As in :class:`LPP`. The eigenvalues are then those of :math:`X^\top (L - \rho L^p) X`, and add up to 0.
-    rank_
-        As in :class:`LPP`. It is at most the number of linked pairs of ``penalty``.
     ... : As in :class:`LPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
@@ -255,14 +245,14 @@ class DNE(Supervised, LinearReducer):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        How many directions to keep, those of the smallest eigenvalues first. None keeps those of negative eigenvalue, as the
-        authors of the method prescribe: those along which repulsion wins. A float between 0 and 1 keeps as many of these as
-        hold this share of the sum of all negative eigenvalues. ``"auto"``, for ``graph="supervised"`` alone, is one fewer than
-        there are classes. Asking for more than there are raises an error.
+        How many directions to keep, those of the smallest eigenvalues first: None keeps those of negative eigenvalue, along
+        which repulsion wins, as the authors of the method prescribe, and ``"auto"`` one fewer than there are classes in y.
+
+        A float between 0 and 1 keeps as many as hold this share of the sum of all negative eigenvalues.
     graph
         As in :class:`LPP`. None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``, and an
-        integer k is the same with k neighbours. It reads labels, so ``"semi"`` is ``KNN(5) + SameClass()`` here. ``KNN(5)``
-        alone reads none and raises an error, because the method would be :class:`OLPP`.
+        integer k is the same with k neighbours. ``"semi"`` is ``KNN(5) + SameClass()``. ``KNN(5)`` alone reads no labels and
+        raises an error, because the method would be :class:`OLPP`.
     ... : As in :class:`OLPP`
 
     References
@@ -341,13 +331,12 @@ class LFDA(Supervised, LinearReducer):
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
-        As in :class:`LPP`. It may be more than the number of classes minus one. ``"auto"`` raises an error with other graphs
-        than ``"supervised"``, and so does a share of the objective, a float, because a ratio of two graphs has no total.
+        As in :class:`LPP`. It may be more than the number of classes minus one. A share of the objective, a float, raises an
+        error, because a ratio of two graphs has no total.
     graph : None, int, "supervised", graph or matrix, default=None
-        The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, and an integer k is
-        ``LocalClass(k)``. Any other graph within classes will do, such as ``KNN(5) & SameClass()``. ``"supervised"``, which is
-        ``SameClass()``, gives linear discriminant analysis. ``"semi"`` raises an error, because it also links samples of
-        different classes.
+        The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, an integer k is
+        ``LocalClass(k)``, and ``"supervised"``, which is ``SameClass()``, gives linear discriminant analysis. Other graphs must
+        link samples of one class, as ``KNN(5) & SameClass()`` does.
     center : As in :class:`OLPP`
     ... : As in :class:`LPP`, without ``trace_ratio_``
 
@@ -395,11 +384,9 @@ class LSDA(Supervised, LinearReducer):
     ----------
     graph : None, int, graph or matrix, default=None
         The graph of neighbours whose links are split by class. None is ``KNN(5, weights="binary")``, and an integer k is the
-        same with k neighbours. ``"supervised"`` and ``"semi"`` raise an error, as do ``Complete()`` and all graphs of classes:
-        they have too many links to list.
+        same with k neighbours. Graphs of all pairs, as ``SameClass()`` and ``Complete()``, have too many links to list.
     alpha : float, default=0.1
-        How much the links across classes count, from 0, where nothing is kept apart, to less than 1. Where many samples have no
-        neighbour of their own class, as where classes have few samples, a large one leaves little that attracts.
+        How much the links across classes count, from 0, where nothing is kept apart, to less than 1.
     ridge
         As in :class:`LPP`. ``"auto"`` is 1: samples without a neighbour of their own class are missing in the constraint.
     pca
@@ -425,9 +412,8 @@ class LSDA(Supervised, LinearReducer):
     ridge: float | str = "auto"
 
     about = About("classes", "(1 − α) L of near samples of the same class − α L of near ones of other classes", "D_w")
-    _rules: ClassVar[Rules] = Rules(
-        ridge=1.0, paper={"center": False}
-    )  # samples without a neighbour of their class are missing in D_w
+    # Samples without a neighbour of their class are missing in D_w.
+    _rules: ClassVar[Rules] = Rules(ridge=1.0, paper={"center": False})
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")
@@ -464,9 +450,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
 
     T is the covariance of the samples, and :math:`P = \frac{1}{2m} \sum (x_i - x_j)(x_i - x_j)^\top` is that of the m pairs,
     such as queries with the documents that answered them [1]_. The ridge :math:`\rho` draws P towards the identity, which few
-    pairs need. In the new space, the Euclidean distance is the Mahalanobis distance that the pairs teach.
-
-    From a thousand pairs on, and on the topics that the pairs are about, searches get better; with fifty they get worse.
+    pairs need. From a thousand pairs on, and on their topics, searches get better; with fifty they get worse.
 
     Parameters
     ----------
@@ -476,10 +460,8 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         The row indices of the pairs. A :class:`~lapwing.graphs.Pairs` names rows by their id, or weighs the pairs; any other
         graph links rows by weights. None takes all pairs of samples that have the same label in y.
     sides : array-like of shape (n_samples,) or None, default=None
-        Which side each sample is on, where there are two kinds, such as ``"query"`` and ``"document"``. T is then the mean of
-        the covariances of the sides, each about its own mean, so that the many samples of one side do not outweigh the other.
-        A series of pandas knows the rows of a data frame by their names, so that cross-validation may take some of them.
-        Without ``pairs``, y is of no help to sides.
+        Which side each sample is on, where there are two kinds, such as ``"query"`` and ``"document"``: T is then the mean of
+        the covariances of the sides, each about its own mean. A series of pandas goes by the row names of a data frame.
     ridge : "auto" or float, default="auto"
         :math:`\rho` in (1): how far P is drawn towards the identity. ``"auto"`` is 1, a shrinkage of one half,
         :math:`\rho / (1 + \rho)`, and 0 with ``preset="paper"``. Choose it by cross-validation over pairs.
@@ -492,13 +474,13 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        The negative variances of the samples along the directions, in ascending order, where that of a pair is 1.
+        The negative variances of the samples along the directions, where that of a pair is 1, in ascending order.
     ... : As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
     .. [1] A. Bar-Hillel, T. Hertz, N. Shental and D. Weinshall, "Learning a Mahalanobis metric from equivalence constraints",
-       Journal of Machine Learning Research 6, 2005. https://jmlr.org/papers/v6/bar-hillel05a.html
+       JMLR 6, 2005. https://jmlr.org/papers/v6/bar-hillel05a.html
 
     Examples
     --------

@@ -23,9 +23,9 @@ PRINTED = KernelReducer._rules._replace(paper={"center": False})  # the thesis d
 class KernelLPP(KernelReducer):
     r"""Kernel Locality Preserving Projections: a map that is not linear and keeps linked samples close.
 
-    It is for data whose classes or neighbourhoods no straight direction can show, such as the arms of a spiral. A kernel says
-    how similar two samples are, and stands for features of which there may be infinitely many. The method is :class:`LPP`
-    among these features. A component is a sum of similarities to the fitted samples, with coefficients :math:`\alpha`:
+    A kernel says how similar two samples are, and stands for features of which there may be infinitely many. The method is
+    :class:`LPP` among these features. A component is a sum of similarities to the fitted samples, of coefficients
+    :math:`\alpha`:
 
     .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
 
@@ -79,16 +79,15 @@ class KernelLPP(KernelReducer):
         As in :class:`LPP`. The mean is over samples. ``"auto"`` is 0.03 where labels alone attract, 0.3 where both labels and
         neighbours do, and 0 where no labels do.
     pca
-        As in :class:`LPP`. They are those of the kernel's features: the leading eigenvectors of the centred kernel matrix.
-        ``"auto"`` keeps 1.25 per component where no labels attract, all where labels alone attract, and 90 % of the variance
-        where both labels and neighbours do.
+        As in :class:`LPP`. They are those of the kernel's features. ``"auto"`` keeps 1.25 per component where no labels
+        attract, all where labels alone attract, and 90 % of the variance where both labels and neighbours do.
     ... : As in :class:`LPP`
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_components, n_samples)
-        The coefficients of the learnt functions, which are ``K(X, X_fit_) @ dual_coef_.T - intercept_``. Their sign is chosen
-        so that, in each row, the entry of largest absolute value is positive.
+        The coefficients of the learnt functions, ``K(X, X_fit_) @ dual_coef_.T - intercept_``. In each row, the entry of largest
+        absolute value is positive.
     intercept_ : ndarray of shape (n_components,)
         What is subtracted from each learnt function.
     X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
@@ -98,11 +97,11 @@ class KernelLPP(KernelReducer):
     scale_ : ndarray of shape (n_features,) or None
         What the columns were divided by, those of ``X_fit_`` included; None where X was taken as it is.
     nystroem_ : Nystroem
-        The map from samples to the features of the landmarks. Set only with ``landmarks``.
+        The map from samples to the features of the landmarks. Set only with ``landmarks``, as are the next two.
     components_ : ndarray of shape (n_components, n_landmarks)
-        The directions among the features of the landmarks. Set only with ``landmarks``.
+        The directions among the features of the landmarks.
     mean_ : ndarray of shape (n_landmarks,)
-        What is subtracted from the features of the landmarks. Set only with ``landmarks``.
+        What is subtracted from the features of the landmarks.
     trace_ratio_
         As in :class:`LPP`. The eigenvalues are then those of :math:`K (L - \rho D) K`, and add up to 0.
     ... : As in :class:`LPP`, without ``explained_ratio_``, ``n_samples_seen_`` and ``moments_``
@@ -140,9 +139,8 @@ class KernelNPE(KernelReducer):
     Parameters
     ----------
     graph
-        As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any other
-        graph takes the place of :math:`(I - W)^\top (I - W)` in (1). The graph is built on X. With ``kernel="precomputed"``,
-        where there is no X, neighbours and weights are found by the kernel.
+        As in :class:`KernelLPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any
+        other graph takes the place of :math:`(I - W)^\top (I - W)` in (1).
     ... : As in :class:`KernelLPP`, without ``trace_ratio_``
 
     References
@@ -172,21 +170,17 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
 
     for the centred kernel matrix K [1]_ [2]_. It minimises the scatter within classes over the total scatter. With a linear
     kernel and no ridge it is linear discriminant analysis. A kernel of full rank, such as ``"rbf"``, separates any classes of
-    the fitted samples perfectly. The ridge is what makes the separation hold on new samples. :class:`KernelLPP` takes any graph.
-
-    With ``features=`` rows may come in batches (``partial_fit``), and bring classes that the first ones did not have. The model
-    is that of one fit to all of them with the same features.
+    the fitted samples perfectly; the ridge is what makes the separation hold on new samples. With ``features=`` rows may come
+    in batches (``partial_fit``), also of new classes, and the model is that of one fit to all of them with these features.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default="auto"
         As in :class:`LPP`. ``"auto"`` is all that classes tell apart.
     features : transformer or None, default=None
-        Approximate the kernel by features that are computed from each row by itself, as those of scikit-learn's
-        :class:`~sklearn.kernel_approximation.RBFSampler` and :class:`~sklearn.kernel_approximation.Nystroem`. A copy is fitted to
-        X, or to the first batch of :meth:`partial_fit`, and so are the units of the columns (``standardize=``). Its own
-        parameters are the kernel's, so that ``kernel``, ``gamma`` and ``landmarks`` are left as they are. In a
-        ``sklearn.frozen.FrozenEstimator`` it stays as it was fitted before.
+        Approximate the kernel by features of each row by itself, as :class:`~sklearn.kernel_approximation.RBFSampler` and
+        :class:`~sklearn.kernel_approximation.Nystroem` do; ``kernel``, ``gamma`` and ``landmarks`` then do not act. A copy, and
+        the units of the columns, are fitted to X or to the first batch, unless a ``sklearn.frozen.FrozenEstimator`` holds it.
     gamma
         As in :class:`KernelLPP`. The share follows from how many directions the variance is spread over.
     scaling
@@ -256,8 +250,7 @@ class KernelLFDA(Supervised, KernelReducer):
     ----------
     n_components : As in :class:`LFDA`
     graph
-        As in :class:`LFDA`. The graph is built on X. With ``kernel="precomputed"``, where there is no X, distances are those
-        that the kernel gives.
+        As in :class:`LFDA`. It is built on X, or by the distances of the kernel with ``kernel="precomputed"``.
     gamma, scaling, ridge, pca : As in :class:`KernelLDA`
     center : As in :class:`OLPP`
     ... : As in :class:`KernelLPP`, without ``trace_ratio_``

@@ -24,14 +24,12 @@ class LPCA(LinearReducer):
     .. math:: \max_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I            \tag{1}
 
     Each sample and its nearest neighbours form a patch. L adds up the scatter of the patches, and samples that do not fit a
-    patch weigh little in it [1]_. So a few stray samples do not turn the directions, as they turn those of PCA, and
-    neighbours may be found by any metric. :class:`TangentialMaps` unfolds a curved surface by the same patches.
+    patch weigh little in it [1]_, so that a few stray samples do not turn the directions, as they turn those of PCA.
 
     Parameters
     ----------
     n_components
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the scatter, the
-        trace of :math:`X^\top L X`.
+        As in :class:`LPP`. A float between 0 and 1 is a share of the scatter, the trace of :math:`X^\top L X`.
     graph
         As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``, with ``origin=0`` where
         ``preset="paper"``. The Laplacian of any other graph takes the place of L.
@@ -44,8 +42,7 @@ class LPCA(LinearReducer):
     components_ : ndarray of shape (n_components, n_features)
         The directions, orthonormal rows, those of the largest scatter first.
     explained_ratio_ : ndarray of shape (n_components,)
-        The share of the scatter, the trace of :math:`X^\top L X`, that each direction keeps. With ``pca``, it is a share of the
-        scatter along the directions that ``pca`` keeps.
+        The share of the scatter, along the directions that ``pca`` keeps, that each direction keeps.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of :math:`-X^\top L X`, in ascending order.
     ... : As in :class:`OLPP`
@@ -140,10 +137,8 @@ class TangentialMaps(FreeReducer):
 
     Attributes
     ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalue of each coordinate, in ascending order. A surface in several pieces has 0 again for each further piece.
     n_connected_components_ : int
-        How many pieces the surface falls into. The first coordinates of a surface in several pieces only tell them apart.
+        How many pieces the surface falls into. The first coordinates, of eigenvalue 0, only tell these apart.
     ... : As in :class:`LaplacianEigenmaps`
 
     References
@@ -169,6 +164,5 @@ class TangentialMaps(FreeReducer):
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
         linked = np.asarray(degree_sum(terms).diag) > 0
-        return Problem(
-            terms, Structured(data.n, diag=linked.astype(np.float64))
-        )  # (1), for the samples that have links
+        # (1), for the samples that have links
+        return Problem(terms, Structured(data.n, diag=linked.astype(np.float64)))

@@ -31,7 +31,7 @@ class LPP(LinearReducer):
     r"""Locality Preserving Projections: a linear map that keeps linked samples, such as neighbours, close.
 
     A graph says which samples are linked. The map takes a sample to its coordinates along a few directions, the columns of V,
-    and the directions are chosen so that linked samples have similar coordinates [1]_:
+    which are chosen so that linked samples have similar coordinates [1]_:
 
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top L X V)
@@ -40,12 +40,10 @@ class LPP(LinearReducer):
     The rows of X are the samples. W holds the weights of the links, the diagonal matrix D their row sums (the degrees), and
     L = D - W is the Laplacian of the graph.
 
-    Labels act through the graph. ``graph="supervised"`` is linear discriminant analysis with a
-    ridge; without a ridge, and with ``pca=None``, it is linear discriminant analysis itself. ``graph="semi"`` is for labels
-    of which some are unknown. After a projection on principal components, on faces, the method is known as Laplacianfaces
-    [2]_.
-
-    What ``"auto"`` stands for in each case is on the page "Defaults" of the documentation, with the measurements behind it.
+    Labels act through the graph. ``graph="supervised"`` is linear discriminant analysis with a ridge; without a ridge, and
+    with ``pca=None``, it is linear discriminant analysis itself. After a projection on principal components, on faces, the
+    method is known as Laplacianfaces [2]_. What ``"auto"`` stands for in each case is on the page "Defaults" of the
+    documentation, with the measurements behind it.
 
     Parameters
     ----------
@@ -59,7 +57,7 @@ class LPP(LinearReducer):
         Which samples attract each other and, with a negative sign, repel each other: None is ``KNN(5)``, an integer k
         ``KNN(k)``, a matrix W of weights ``Precomputed(W)``, and other graphs are in :mod:`lapwing.graphs`. ``"supervised"`` is
         ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()``, where labels may be unknown (-1), and ``"propagate"`` spreads
-        few labels to all rows first.
+        few labels to all rows first (``Propagated``).
 
         With more than 100,000 rows (2,000,000 of a tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a
         sample of 20,000 rows.
@@ -83,11 +81,11 @@ class LPP(LinearReducer):
         How strongly directions of little variance are kept from winning by chance: this number, times the mean eigenvalue of
         the constraint's matrix, is added to the diagonal of that matrix.
 
-        ``"auto"`` is above 0 where labels attract and nothing repels, and on rows of words, of which nearly all entries are 0.
+        ``"auto"`` is above 0 where labels attract and nothing repels, and on rows of words, which are nearly all 0.
     pca : "auto", None, int, float or "lanczos", default="auto"
         How many principal directions of X the method may use, once the graph is built. A float in (0, 1] is the share of the
         variance to keep, an integer is the number of directions, None keeps all, and ``"lanczos"`` the larger half of what 12
-        Lanczos steps per component find, which saves time where X has many rows and columns.
+        Lanczos steps per component find.
 
         ``"auto"`` keeps all where there is a ridge, or where labels alone attract and classes are small; otherwise it keeps 90
         % of the variance (of rows of words 100 directions), and at least 1.25 directions per component.
@@ -102,20 +100,19 @@ class LPP(LinearReducer):
         weights as they are. ``"auto"`` is ``"degree"`` where two or more attract, and None otherwise.
     standardize : {"auto", True, False}, default="auto"
         Whether columns are divided by their standard deviations. ``"auto"`` does so, with a warning, where they seem to be in
-        different units, and without one where labels alone attract and most columns are mostly filled (docs/defaults).
+        different units, and without one where labels alone attract and most columns are mostly filled.
     preset : {"measured", "paper"}, default="measured"
         What every ``"auto"`` stands for: ``"measured"`` is what does best on held-out data, and ``"paper"`` the printed equation,
         with all directions, no ridge, columns as they are, lengths by the constraint, graphs added up as written, and nothing
-        subtracted where the mean of X matters, as in (1). ``settings_`` says what was decided.
+        subtracted where the mean of X matters. ``settings_`` says what was decided.
     verbose : bool or None, default=None
         Whether a line says how far the work has come, where rows are read from disk or a cluster: None shows it on a terminal
-        and in a notebook once the work takes longer than two seconds, True always, and False never.
+        and in a notebook after two seconds, True always, and False never.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The directions, one per row. Their sign is chosen so that, in each row, the entry of largest absolute value (the first
-        of several) is positive.
+        The directions, one per row. In each row, the entry of largest absolute value (the first of several) is positive.
     mean_ : ndarray of shape (n_features,)
         What :meth:`transform` subtracts.
     scale_ : ndarray of shape (n_features,) or None
@@ -129,10 +126,10 @@ class LPP(LinearReducer):
         The eigenvalues are then those of :math:`X^\top (L - \rho D) X`, and add up to 0.
     explained_ratio_ : ndarray of shape (n_components,)
         The share of the variance of X (of the divided columns, where there is a ``scale_``) that each direction adds to what
-        those before it hold. The sum is the share that :meth:`inverse_transform` can restore.
+        those before it hold.
     rank_ : int or None
-        How many directions the data and the constraint leave. None where finding it would need a dense matrix of n x n. A
-        column ten million times smaller than another counts as constant, so scale such columns first.
+        How many directions the data and the constraint leave, where a column ten million times smaller than another counts as
+        constant. None where finding it would need a dense matrix of n x n.
     n_pca_ : int or None
         How many principal directions were kept; None where the projection was not needed.
     n_connected_components_ : int or None
@@ -144,12 +141,11 @@ class LPP(LinearReducer):
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate
-        How well the solution solves its problem, checked after the fit: the residual, the error of the constraint, and the gap
-        to the next eigenvalue (:class:`lapwing.Certificate`).
+        How well the solution solves its problem, checked after the fit (:class:`lapwing.Certificate`).
     n_samples_seen_ : float
         How many samples :meth:`partial_fit` has seen, each counted by its weight. Set only by ``partial_fit``.
     moments_ : dict
-        The sums over rows that :meth:`partial_fit` keeps in the place of the rows. Set only by ``partial_fit``.
+        The sums over rows that :meth:`partial_fit` keeps in their place. Set only by ``partial_fit``.
     n_features_in_ : int
         The number of features that :meth:`fit` has seen.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -170,10 +166,8 @@ class LPP(LinearReducer):
     >>> from lapwing import LPP
     >>> from lapwing.graphs import KNN, Repulsion, SameClass
     >>> X, y = load_digits(return_X_y=True)
-    >>> LPP(10, graph=7).fit_transform(X).shape
-    (1797, 10)
-    >>> LPP("auto", graph="supervised").fit(X, y).components_.shape
-    (9, 64)
+    >>> LPP("auto", graph="supervised").fit_transform(X, y).shape
+    (1797, 9)
     >>> LPP(10, graph=KNN(7) + SameClass() - 0.2 * Repulsion(15)).fit(X, y).components_.shape
     (10, 64)
     """
@@ -194,20 +188,19 @@ class OLPP(LinearReducer):
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I       \tag{1}
 
-    within the row space of the centred data, with L the Laplacian of a graph [1]_. Another method of the same name
-    orthogonalises Laplacianfaces one by one; this is not that method. With the class graph and repulsion it is OLPP-R [2]_:
+    within the row space of the centred data, with L the Laplacian of a graph [1]_; it is not the method of the same name that
+    orthogonalises Laplacianfaces one by one. With the class graph and repulsion it is OLPP-R [2]_:
     ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
 
     Parameters
     ----------
     n_components
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
-        negative eigenvalues, the least value that (1) takes for any number of directions. So something must repel: with
-        ``graph=-Complete()`` it is the share of the variance, as in PCA.
+        As in :class:`LPP`. A float between 0 and 1 is a share of the sum of all negative eigenvalues, the least value of (1).
+        So something must repel: with ``graph=-Complete()`` it is the share of the variance, as in PCA.
     pca
-        As in :class:`LPP`. ``"auto"`` keeps 1.25 directions per component, and all of them where labels alone say what attracts
-        and classes have fewer than ten samples on average. Directions of little variance have small eigenvalues whatever the
-        graph is, so ``pca`` matters much here. Unless it is given, a fit with more components finds other first directions.
+        As in :class:`LPP`. ``"auto"`` keeps 1.25 directions per component, so that the first directions change with their
+        number, and all where labels alone attract and classes are small. It matters much here, because directions of little
+        variance have small eigenvalues whatever the graph is.
     center : "auto", "mean" or False, default="auto"
         As in :class:`LPP`. ``"auto"`` is ``"mean"``.
     ... : As in :class:`LPP`
@@ -332,9 +325,8 @@ class ONPP(LinearReducer):
 class TSA(MultilinearReducer):
     r"""Tensor Subspace Analysis: :class:`LPP` for images, which stay images.
 
-    Images that a graph links, such as neighbours, stay close, while their rows and columns are reduced separately. So few numbers
-    are learnt, which suits small samples, and each problem is only as large as a side of the image. An image :math:`X_i` of n1
-    x n2 pixels becomes :math:`U^\top X_i V`, of l1 x l2 numbers [1]_:
+    Images that a graph links, such as neighbours, stay close, while their rows and columns are reduced separately, so that few
+    numbers are learnt. An image :math:`X_i` of n1 x n2 pixels becomes :math:`U^\top X_i V`, of l1 x l2 numbers [1]_:
 
     .. math::
         \min_{U, V} \frac{\sum_{ij} W_{ij} \|U^\top X_i V - U^\top X_j V\|^2}{2 \sum_i D_{ii} \|U^\top X_i V\|^2}  \tag{1}
@@ -349,35 +341,30 @@ class TSA(MultilinearReducer):
     for the smallest eigenvalues :math:`\lambda`, with the Laplacian L = D - W. While V is held, the columns of U solve the same
     with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top` (equations 7.9 and 7.10 of [1]_).
 
-    Samples may have more than two sides, or modes. They then have one matrix per mode, found in the same way, the last mode
-    first. For n2 = 1 it is LPP about the plain mean.
+    Samples of more than two sides, or modes, have one matrix per mode, the last mode first. For n2 = 1 it is LPP about the
+    plain mean.
 
     Parameters
     ----------
     n_components : "auto", int, None or tuple of these, default="auto"
         How many directions to keep in each mode, those of the smallest eigenvalues first: one value for all modes, or one per
         mode, as in ``TSA((10, 8))``. None keeps all that there are (``rank_``), and ``"auto"`` keeps two, or all where there
-        are fewer. A number above the rank raises an error. The directions of a mode depend on how many the other modes keep.
+        are fewer. The directions of a mode depend on how many the other modes keep.
     graph
-        As in :class:`LPP`. The graph is built on the images as rows of pixels. None is ``KNN(5)``, and an integer k is
-        ``KNN(k)``. Equation 7.3 of X. He's thesis, for classes, is ``SameClass("heat")``.
-    penalty : None, int, graph or matrix, default=None
-        Which images are kept apart: the Laplacian of this graph takes the place of D in (1) and (2). An integer k is
-        ``Repulsion(k)``. None keeps D.
+        As in :class:`LPP`. The graph is built on the images as rows of pixels. Equation 7.3 of X. He's thesis, for classes, is
+        ``SameClass("heat")``.
     max_iter : int, default=3
-        How many times each matrix is found, at most. 3 is what the authors of the method take; there is no proof that more
-        rounds converge.
+        How many times each matrix is found, at most. 3 is what the authors of the method take.
     tol : float, default=1e-6
         Stop when, in a round, no :math:`U U^\top` or :math:`V V^\top` changes by more than this share of its norm.
     image_shape : tuple of int, default=None
         The shape of an image where X holds the images as the rows of a 2-D array, as pipelines want it; one side may be -1. The
         output is then 2-D as well. None takes X of shape (n_samples, n1, n2, ...).
     flatten : bool, default=False
-        Whether :meth:`transform` gives rows of l1 * l2 numbers, for pipelines, in place of l1 x l2 arrays. With
-        ``image_shape`` it always does.
+        Whether :meth:`transform` gives rows of l1 * l2 numbers in place of arrays, as it always does with ``image_shape``.
     scaling : {"unit", "constraint"}, default="unit"
-        How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike that
-        of LPP it changes the answer, since U and V weigh each other's directions.
+        How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. It changes
+        the answer, since U and V weigh each other's directions.
     center
         As in :class:`OLPP`. With ``preset="paper"`` nothing is subtracted, as in (2).
     ... : As in :class:`LPP`
@@ -385,27 +372,18 @@ class TSA(MultilinearReducer):
     Attributes
     ----------
     components_ : list of ndarray of shape (l_m, n_m)
-        The matrices :math:`U^\top, V^\top, \dots`, one per mode. Their sign is chosen so that, in each row, the entry of
-        largest absolute value (the first of several) is positive.
+        The matrices :math:`U^\top, V^\top, \dots`, one per mode. Signs are as in LPP.
     mean_ : ndarray of shape (n1, n2, ...)
         The mean image, which :meth:`transform` subtracts; 0 with ``center=False``.
     eigenvalues_ : list of ndarray of shape (l_m,)
         The eigenvalues of the last problem of each mode, in ascending order.
-    rank_ : tuple of int
-        How many directions the data and the constraint leave in each mode.
-    n_components_ : tuple of int
-        How many directions were kept in each mode.
+    rank_, n_components_ : tuple of int
+        How many directions the data and the constraint leave in each mode, and how many were kept.
     n_iter_ : int
         How many times each matrix was found.
     certificate_ : list of Certificate
         How well the last problem of each mode is solved (:class:`lapwing.Certificate`).
-    n_connected_components_ : int
-        How many pieces the graph that attracts falls into.
-    graph_, settings_ : As in :class:`LPP`
-    n_features_in_ : int
-        The number of pixels of an image.
-    feature_names_in_ : ndarray of shape (n_features,)
-        The names of the pixels. Set only with ``image_shape``, where X had names.
+    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_ : As in :class:`LPP`
 
     References
     ----------

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.linear_model import ElasticNet
 from sklearn.utils.validation import check_is_fitted
 
@@ -42,22 +43,19 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
         \min_v \sum_i D_{ii} (v^\top x_i - y_i)^2 + \rho \|v\|^2 + 2 \mu \|v\|_1                            \tag{1}
 
     First the eigenvectors y of the graph are found, as in :class:`LaplacianEigenmaps`. Then each of them is regressed on the
-    centred features [1]_, as :class:`LPI` does with documents. No matrix of features is decomposed, and a lasso makes
-    directions of few features [2]_. Without penalties it is :class:`LPP` where the features can express y exactly, as where
-    there are more of them than samples.
+    centred features [1]_, where a lasso makes directions of few features [2]_. Without penalties it is :class:`LPP` where the
+    features can express y exactly, as where there are more of them than samples.
 
     Parameters
     ----------
     n_components : As in :class:`LPI`
-    graph
-        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``.
     ridge : float, default=0.01
         How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of the mean eigenvalue of
         :math:`X^\top D X`. It must be above 0.
     lasso : float, default=0.0
         How few features the directions have, from 0 (all of them) to less than 1: :math:`\mu` of (1) for each y, as a share of
-        the smallest one that leaves no feature at all. Where eigenvalues are equal, as all those of ``graph="supervised"`` are,
-        y is known only up to a rotation, and which features are left depends on the rotation that the solver has found.
+        the smallest one that leaves no feature at all. Eigenvectors of equal eigenvalues, as those of ``"supervised"``, are
+        turned so that the first rows that they tell apart lie along axes.
     standardize
         As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
     ... : As in :class:`LPP`
@@ -153,8 +151,7 @@ def _elastic_net(F: Coordinates, d: np.ndarray, Y: np.ndarray, rho: float, share
 def _turned(Y: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Eigenvectors of equal eigenvalues, turned so that the first rows that tell them apart lie along axes.
 
-    Any rotation of these is as good, and solvers on other machines find another one. A lasso, unlike a ridge, sees the
-    difference. Classes give vectors as by orthogonalising their indicators in the order of the rows [2]_.
+    A lasso, unlike a ridge, sees how they are turned. Classes give vectors as by orthogonalising their indicators [2]_.
     """
     Y = Y.copy()
     starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > TIED)
@@ -173,8 +170,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     r"""Locality Preserving Indexing: :class:`LPP` for documents.
 
     Documents are rows of term counts or weights, such as tf-idf, scaled to unit length. A graph links each document to the
-    nearest ones by the cosine, which is the weight of the link [1]_, so that documents on the same subject come close. Two
-    problems are solved one after the other:
+    nearest ones by the cosine, which is the weight of the link [1]_. Two problems are solved one after the other:
 
     .. math::
         L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
@@ -182,16 +178,13 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     The first finds coordinates y, one per document: the eigenvectors of the smallest eigenvalues :math:`\lambda` of the graph,
     with L its Laplacian and D its degrees. The second is a ridge regression, of strength :math:`\rho`, from the terms X, centred
     by their mean weighted by D, to these coordinates. Its coefficients a are a direction, by which new documents are placed.
-
     With ``ridge=0``, or ``preset="paper"``, it is the problem that the thesis prints (5.1), :class:`LPP` of these documents,
 
     .. math:: X^\top L X a = \lambda X^\top D X a                                                     \tag{2}
 
-    For linearly independent documents (1) without a ridge is the same (Proposition 2 of the thesis), and never decomposes X.
-    A document without a term has no links and is placed at 0, with a warning.
-
-    With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks that do not
-    fit in memory, the directions are those of :class:`LPP` with its ridge, found from the documents that have links.
+    For linearly independent documents both are the same without a ridge (Proposition 2 of the thesis). A document without a
+    term has no links and is placed at 0, with a warning. With a sampled graph, as ``KNN(15, metric="cosine", weights="dot",
+    queries=20_000)``, the directions are those of :class:`LPP` with its ridge, found from the documents that have links.
 
     Parameters
     ----------
@@ -201,8 +194,8 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         As in :class:`LPP`. None is ``KNN(15, metric="cosine", weights="dot")``, and an integer k is the same with k neighbours.
     ridge : "auto" or float, default="auto"
         How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of
-        :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`. 0 solves (2). ``"auto"`` is 10, chosen on held-out documents, and
-        0 with ``preset="paper"``.
+        :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`. 0 solves (2). ``"auto"`` is 10, chosen on held-out
+        documents, and 0 with ``preset="paper"``.
     scaling : {"auto", "unit", "constraint"}, default="auto"
         How long the directions are: unit vectors, or as (1) gives them. ``"auto"`` is ``"unit"``.
     normalize : As in :class:`LaplacianEigenmaps`
@@ -236,15 +229,12 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
 
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
-    _takes_tensors: ClassVar[bool] = False
-    _takes_blocks: ClassVar[bool] = False  # documents are sparse, and rows in blocks are dense
     _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
-    _takes_weights: ClassVar[bool] = False  # the regression reads documents one by one
+    _takes_tensors = _takes_blocks = _takes_weights = False  # the regression reads documents one by one, and in memory
     _rules: ClassVar[Rules] = Rules(ridge=RIDGE, unit_length=True)
     _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "scaling": ("auto", "unit", "constraint")}
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        """``KNN(n_neighbors, metric="cosine", weights="dot")``."""
         return KNN(n_neighbors, metric="cosine", weights="dot")
 
     def _pose(self, data: Data, graphs: GraphFacts | None = None) -> Any:
@@ -264,20 +254,16 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         """The documents that have a term. An empty document has no direction, and so no neighbours."""
         count, first = int(empty.sum()), int(np.argmax(empty))
         if data.n - count < 2:
-            raise ValueError(
-                f"X has {data.n - count} documents with a term (n_features={data.d}), but 2 is the least; pass more"
-            )
+            left = f"{data.n - count} documents with a term (n_features={data.d})"
+            raise ValueError(f"X has {left}, but 2 is the least; pass more")
         graph = self._graphs(data).graph
         if graph.indexes_rows:
             raise ValueError(
                 f"X has {count} empty documents (the first is row {first}), and graph={graph!r} knows documents by their row, so "
                 "that they cannot be left out; remove them from both"
             )
-        warnings.warn(
-            f"documents without a term: {count} (the first is row {first}); they are not linked, and placed at 0",
-            UserWarning,
-            stacklevel=caller_stacklevel(),
-        )
+        message = f"documents without a term: {count} (the first is row {first}); they are not linked, and placed at 0"
+        warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
         return data.some(~empty)
 
     def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
@@ -287,8 +273,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         return Coordinates(data, mean, np.transpose, mean)
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
-        # The eigenvectors of a graph of a few documents say nothing of the others. Without a ridge, the pencil (2) is solved,
-        # or the regression where the pencil is large and the terms express the eigenvectors, so that both are equal.
+        # Without a ridge, the pencil (2) is solved, or the regression where the pencil is large and both are equal.
         if graphs.is_sampled or (chosen.ridge == 0 and not data.is_large):
             return super()._solve(F, data, problem, graphs, chosen)
         D, pulling = problem.degrees, all(term.coefficient > 0 for term in problem.minimise)
@@ -304,14 +289,12 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         rho = ridge * trace / min(data.n, data.d)
         try:
             a = ridge_regression(F, D, graph.vectors, rho)  # the second of (1)
+            missed = np.abs(data.centred(F.mean) @ a - graph.vectors).max() if ridge == 0 else 0.0
         except ValueError:
             if ridge:
                 raise
-            a = np.zeros((data.d, graph.values.size))
-        if (
-            ridge == 0
-            and np.abs(data.centred(F.mean) @ a - graph.vectors).max() > EXPRESSED * np.abs(graph.vectors).max()
-        ):
+            missed = np.inf
+        if missed > EXPRESSED * np.abs(graph.vectors).max():
             (data := copy(data)).is_large = False
             return super()._solve(super()._map(data, problem, graphs, chosen), data, problem, graphs, chosen)
         a = a / np.linalg.norm(a, axis=0) if self.scaling != "constraint" else a
@@ -375,18 +358,9 @@ def ridge_regression(F: Coordinates, D: np.ndarray, Y: np.ndarray, rho: float) -
 
 
 def conjugate_gradients(apply: Any, B: np.ndarray) -> np.ndarray:
-    """The solution of ``apply(V) = B``, all columns at once. A column that has converged stays as it is."""
-    tiny = np.finfo(np.float64).tiny
-    solution, residual, direction = np.zeros_like(B), B.copy(), B.copy()
-    squares = np.sum(B**2, axis=0)
-    target = TOLERANCE**2 * np.maximum(squares, tiny)
-    for _ in range(MOST_STEPS):
-        if (squares <= target).all():
-            return solution
-        image = apply(direction)
-        step = np.where(squares > target, squares / np.maximum(np.sum(direction * image, axis=0), tiny), 0.0)
-        solution += step * direction
-        residual -= step * image
-        before, squares = squares, np.sum(residual**2, axis=0)
-        direction = residual + squares / np.maximum(before, tiny) * direction
-    raise ValueError("the regression did not converge; use a larger ridge")
+    """The solution of ``apply(V) = B``."""
+    A = LinearOperator((len(B), len(B)), matvec=lambda v: apply(v[:, None])[:, 0], dtype=np.float64)
+    found = [cg(A, b, rtol=TOLERANCE, maxiter=MOST_STEPS) for b in B.T]
+    if any(failed for _, failed in found):
+        raise ValueError("the regression did not converge; use a larger ridge")
+    return np.column_stack([solution for solution, _ in found])

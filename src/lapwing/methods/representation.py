@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -29,7 +29,6 @@ from .about import About
 from .discriminant import Supervised, covariance
 
 NEAR_POLE = 0.05  # below this share of the fitted rows' median factor, the equation of a new row is near a pole
-FAR_AWAY = 10.0  # rows whose mean is this many times their spread are moved to the origin
 RHO = 1.02  # rho="auto" of the robust methods
 ROOM = 30  # dimensions that the basis of a robust step leaves free, to be taken where products give no new directions
 
@@ -95,10 +94,8 @@ class GLPCA(_Representing):
     ----------
     graph : None, int, graph or matrix, default=None
         Which samples should have similar coordinates. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights
-        is ``Precomputed(W)``.
-
-        Where samples are corrupted, take ``KNN(5, weights="binary")``: with heat weights a sample far from all others has next
-        to no links, and so a component of its own, which keeps its corruption.
+        is ``Precomputed(W)``. Where samples are corrupted, take ``KNN(5, weights="binary")``: heat weights leave a far sample
+        next to no links, and so a component of its own.
     beta : float, default=0.5
         How much the graph counts, from 0 (PCA) to 1 (the graph alone).
     alpha : float, default=None
@@ -108,16 +105,13 @@ class GLPCA(_Representing):
     Attributes
     ----------
     embedding_
-        As in :class:`LaplacianEigenmaps`. It is Q. ``fit_transform`` gives the same, except that equal rows of X, which a graph
-        may tell apart, share the mean of their coordinates there, as in ``transform``.
+        As in :class:`LaplacianEigenmaps`. It is Q, and ``fit_transform`` gives the same, except for the mean of equal rows.
     components_ : ndarray of shape (n_components, n_features)
         U, transposed: what each coordinate adds to a sample.
     mean_ : ndarray of shape (n_features,)
         What is subtracted from the samples.
-    beta_ : float
-        The weight ``beta`` that was used, or that ``alpha`` stands for.
-    alpha_ : float
-        The weight of the graph in (1) that was used; infinite for ``beta=1``.
+    beta_, alpha_ : float
+        The weight of the graph that was used, in (2) and in (1), where it is infinite for ``beta=1``.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of G, in ascending order.
     scales_ : tuple of two floats
@@ -230,34 +224,14 @@ def of_unit_norm(data: Data) -> tuple[Array, float]:
     entries = data.X.data if sparse.issparse(data.X) else data.X
     # X is scaled first, since its squares may leave the range of its precision.
     scale = 1 / (float(max(entries.max(initial=0.0), -entries.min(initial=0.0))) or 1.0)
-    X = _centred(data, scale)
+    mean, dtype = data.mean(), data.X.dtype
+    X = scale * data.centred(mean) if sparse.issparse(data.X) else ((data.X - mean) * scale).astype(dtype)
     A, n = (X, data.n) if data.n < data.d else (X.T, data.d)
-    gram = LinearOperator((n, n), matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype)
+    gram = LinearOperator((n, n), matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=dtype)
     value = largest_value(gram)
     if not value > 0:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-    return _centred(data, scale * value**-0.5), value / scale**2
-
-
-def _centred(data: Data, scale: float) -> Array:
-    """X less its mean, times a number, as an operator in the precision of X.
-
-    It is copied only where it is so far from the origin that its products would lose digits.
-    """
-    X, mean, dtype = data.X, data.mean(), data.X.dtype
-    if sparse.issparse(X):
-        return scale * data.centred(mean)
-    m, few = mean.astype(dtype), X[:: 1 + data.n // 100]
-    if np.abs(m).max() > FAR_AWAY * np.abs(few - m).max():
-        return ((X - mean) * scale).astype(dtype)
-    return LinearOperator(
-        X.shape,
-        matvec=lambda v: scale * (X @ np.ravel(v) - m @ np.ravel(v)),
-        rmatvec=lambda u: scale * (X.T @ np.ravel(u) - m * np.sum(u)),
-        matmat=lambda V: scale * (X @ V - m @ V),
-        rmatmat=lambda U: scale * (X.T @ U - np.outer(m, U.sum(axis=0))),
-        dtype=dtype,
-    )
+    return X * dtype.type(value**-0.5), value / scale**2
 
 
 class _Robust(_Representing):
@@ -345,25 +319,22 @@ class RobustGLPCA(_Robust):
         \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
 
     for the centred X. The norms of the errors are added up, and not their squares, so that grossly corrupted samples keep
-    their corruption as an error and do not turn the others. It is solved by augmented Lagrange multipliers. Each step is a
-    :class:`GLPCA` of X less the errors found so far, which begins with the eigenvectors of the last step, and a shrinkage of
-    the errors [1]_.
+    their corruption as an error. It is solved by augmented Lagrange multipliers: each step is a :class:`GLPCA` of X less the
+    errors found so far, and a shrinkage of the errors [1]_.
 
     Parameters
     ----------
     graph
         As in :class:`GLPCA`. The graph is built on X as given, with its corruption.
     beta : float, default=0.5
-        How much the graph counts, from 0 to below 1. It is converted once, to the alpha with which the first step is
-        ``GLPCA(beta)``.
+        How much the graph counts, from 0 to below 1: by the alpha with which the first step is ``GLPCA(beta)``.
     center : {"auto", "mean", "median"}, default="auto"
-        What is subtracted from the samples. The mean of X follows corruption to one side. ``"median"`` begins with the median
-        of each feature and fits the centre with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), so that corruption
-        does not move it. ``"auto"`` is ``"median"``, and with ``preset="paper"`` ``"mean"``.
+        What is subtracted from the samples: their mean, which follows corruption to one side, or a centre that begins with the
+        median of each feature and is fitted with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1). ``"auto"`` is
+        ``"median"``, and with ``preset="paper"`` ``"mean"``.
     rho : "auto" or float, default="auto"
-        The factor by which the penalty of the multipliers grows per step. A larger one is faster and stops above the optimum:
-        from about 1.1 on the answer is close to PCA. ``"auto"`` is 1.02, and with ``preset="paper"`` 1.2, of the paper's 1.1 to
-        1.5.
+        The factor by which the penalty of the multipliers grows per step. From about 1.1 on it stops above the optimum, close
+        to PCA. ``"auto"`` is 1.02, and with ``preset="paper"`` 1.2, of the paper's 1.1 to 1.5.
     max_iter : int, default=1000
         How many steps are taken at most. A warning says where they were not enough.
     tol : float, default=1e-6
@@ -378,16 +349,10 @@ class RobustGLPCA(_Robust):
         The weight of the graph in (1) that was used.
     errors_ : ndarray of shape (n_samples, n_features)
         What the representation leaves of each sample. Corrupted samples have long rows.
-    objective_ : float
-        The value of (1) at the end.
-    violation_ : float
-        How much errors and residuals differ at the end, as a share of X.
+    objective_, violation_ : float
+        The value of (1) at the end, and how much errors and residuals differ there, as a share of X.
     n_iter_ : int
-        How many steps were taken.
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of the matrix of the last step, in ascending order.
-    certificate_
-        As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
+        How many steps were taken. ``eigenvalues_`` and ``certificate_`` are those of the last one, as exact as ``tol`` is.
     ... : As in :class:`GLPCA`, without ``beta_`` and ``scales_``
 
     References
@@ -435,7 +400,7 @@ class _Multipliers:
         self.X, self.L, self.alpha, self.centre, self.moves = X, L, alpha, centre, moves
         self.offset = np.zeros(X.shape[1])
         self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
-        self.Q = self._solved(self._matrix(X, mu), k).vectors
+        self.Q = self._solved(self._minimised(X, mu), k).vectors
         self.size = np.linalg.norm(X)
         self.violation, self.n_steps = np.inf, 0
 
@@ -446,7 +411,7 @@ class _Multipliers:
             self.offset = A.mean(axis=0)
             A -= self.offset
         self.represented = A
-        self._rotate(self._matrix(A, mu))
+        self._rotate(self._minimised(A, mu))
         self.U = A.T @ self.Q
         residual = self.residual
         self.a = residual - multiplier * self.a
@@ -464,43 +429,43 @@ class _Multipliers:
     def errors(self) -> np.ndarray:
         return self.s * self.a
 
-    def _matrix(self, A: np.ndarray, mu: float) -> Callable[[np.ndarray], np.ndarray]:
-        """The products of ``A Aᵀ - 2 alpha / mu L``."""
-        return lambda V: A @ (A.T @ V) - 2 * self.alpha / mu * (self.L @ V)
+    def _minimised(self, A: np.ndarray, mu: float) -> LinearOperator:
+        """The matrix ``2 alpha / mu L - A Aᵀ``."""
 
-    def _solved(self, apply: Callable[[np.ndarray], np.ndarray], k: int) -> Solution:
-        """The largest k eigenpairs of the matrix without the constant, with the signs of what is minimised."""
-        return solve(self._minimised(apply), None, k, deflate=np.ones((len(self.X), 1)), bound=0.0)
+        def apply(V: np.ndarray) -> np.ndarray:
+            return 2 * self.alpha / mu * (self.L @ V) - A @ (A.T @ V)
 
-    def _minimised(self, apply: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
-        n = len(self.X)
-        return LinearOperator((n, n), matvec=lambda V: -apply(V), matmat=lambda V: -apply(V), dtype=np.float64)
+        return LinearOperator((len(A), len(A)), matvec=apply, matmat=apply, dtype=np.float64)
+
+    def _solved(self, matrix: LinearOperator, k: int) -> Solution:
+        """The smallest k eigenpairs without the constant."""
+        return solve(matrix, None, k, deflate=np.ones((len(self.X), 1)), bound=0.0)
 
     @property
     def solution(self) -> Solution:
         """The eigenvectors, and the problem of the last step."""
         n, A = len(self.X), self.represented
-        matrix = self._minimised(self._matrix(A, self.mu))
+        matrix = self._minimised(A, self.mu)
         scale = max(estimate_norm(lambda V: A @ (A.T @ V), n), estimate_norm(matrix.__matmul__, n))
         constant = np.full((n, 1), n**-0.5)
         return Solution(self.values, self.Q, n - 1, "alm", matrix, deflated=constant, scale=scale)
 
-    def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
+    def _rotate(self, matrix: LinearOperator) -> None:
         """Improve the eigenvectors within the space that they span together with two more products, without the constant."""
         n, k = self.Q.shape
         if 3 * k + ROOM > n:  # that space would be nearly the whole space
-            found = self._solved(apply, k)
+            found = self._solved(matrix, k)
             self.Q, self.values = found.vectors, found.values
             return
-        basis, image = self.Q, apply(self.Q)
+        basis, image = self.Q, matrix @ self.Q
         for _ in range(2):
             new = image[:, -k:]
             for _ in range(2):  # one pass leaves rounding, which matters near the end
                 new = new - basis @ (basis.T @ new)
                 new = np.linalg.qr(new - new.mean(axis=0))[0]
-            basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
+            basis, image = np.hstack([basis, new]), np.hstack([image, matrix @ new])
         values, vectors = np.linalg.eigh(basis.T @ image)
-        self.Q, self.values = basis @ vectors[:, ::-1][:, :k], -values[::-1][:k]
+        self.Q, self.values = basis @ vectors[:, :k], values[:k]
 
     @property
     def objective(self) -> float:
@@ -547,7 +512,6 @@ class L21PCA(_Robust, without=("graph",)):
     about = About("representation", "PCA's, with norms in the place of squares", "I")
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        """The graph without links."""
         return Empty()
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
@@ -572,9 +536,8 @@ class _Variance(LinearReducer):
         graph = graphs.graph
         if graphs.is_sampled or graphs.repels or not (graph.is_laplacian and graph.is_semidefinite):
             raise ValueError(
-                f"graph={graph!r} repels, has no Laplacian, or searches for a sample of the rows, and "
-                f"{type(self).__name__} needs the whole of a graph that attracts; leave the part that repels, Similarity, or "
-                "queries, out"
+                f"graph={graph!r} repels, has no Laplacian, or searches for a sample of the rows, and {type(self).__name__} "
+                "needs the whole of a graph that attracts; leave the part that repels, Similarity, or queries, out"
             )
         return self._terms(data, graphs)
 
@@ -591,9 +554,6 @@ class GraphPCA(_Variance):
     .. math::
         \max_V \operatorname{tr}(V^\top X^\top (I + \lambda L)^{-1} X V) \quad\text{subject to}\quad V^\top V = I      \tag{2}
 
-    The inverse is never formed: its products come from the sparse factors of :math:`I + \lambda L`. :class:`GLPCA` gives each
-    sample coordinates of its own.
-
     Parameters
     ----------
     n_components
@@ -601,8 +561,7 @@ class GraphPCA(_Variance):
         eigenvalues of (2).
     graph : None, int, graph or matrix, default=None
         Which samples are neighbours, and should be alike. None is ``KNN(5, weights="binary")`` on X, and an integer k is the
-        same with k neighbours. Where samples have places, such as spots in a tissue, give a graph of the places: a matrix W of
-        weights, or a graph that is built on other columns.
+        same with k neighbours. Where samples have places, give a graph of these: a matrix W, or a graph of other columns.
     alpha : float, default=1.0
         How much alike the coordinates of linked samples become, :math:`\lambda` of (1). 0 is PCA.
     pca
@@ -668,14 +627,12 @@ class MULTISPATI(_Variance):
         \quad\text{subject to}\quad V^\top V = I                                                     \tag{1}
 
     for centred X and the weights W of a graph, whose rows are scaled to add up to 1 [1]_. Along each direction, the variance
-    times the spatial autocorrelation (Moran's I) is maximised: the mean product of a sample and its neighbours. The last
-    directions, of the largest eigenvalues, are those along which neighbours differ most.
+    times the spatial autocorrelation (Moran's I) is maximised: the mean product of a sample and its neighbours.
 
     Parameters
     ----------
     n_components
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
-        positive eigenvalues of (1).
+        As in :class:`LPP`. A float between 0 and 1 is a share of the sum of all positive eigenvalues of (1).
     graph, pca : As in :class:`GraphPCA`
     ... : As in :class:`OLPP`
 
@@ -717,28 +674,23 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
 
     .. math:: \max_V \operatorname{tr}(V^\top (C - \alpha C_b) V) \quad\text{subject to}\quad V^\top V = I           \tag{1}
 
-    with the covariances C of the samples of interest and :math:`C_b` of the background, each about its own mean [1]_. The
-    background, such as healthy patients, shows the variation that is not of interest, such as age.
+    with the covariances C of the samples of interest and :math:`C_b` of the background, each about its own mean [1]_.
 
     Parameters
     ----------
     n_components
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
-        positive eigenvalues of :math:`C - \alpha C_b`.
+        As in :class:`LPP`. A float between 0 and 1 is a share of the sum of all positive eigenvalues of (1).
     alpha : float, default=1.0
-        How much the background counts. 0 is PCA of the samples of interest; the larger alpha is, the less the directions vary
-        in the background.
+        How much the background counts. 0 is PCA of the samples of interest.
     background : label, default=None
-        The label in y of the background samples; all other known labels are of interest. None is the first label in sorted
-        order, such as 0 of 0 and 1, or False.
+        The label in y of the background samples; all other known labels are of interest. None is the first in sorted order.
     pca : As in :class:`GraphPCA`
     ... : As in :class:`OLPP`
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of :math:`\alpha C_b - C`, in ascending order. A negative one belongs to a direction along which the
-        samples of interest vary more than :math:`\alpha` times as much as the background does.
+        The eigenvalues of :math:`\alpha C_b - C`, in ascending order.
     ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References

@@ -34,30 +34,22 @@ class LaplacianScore(FeatureSelector):
     Parameters
     ----------
     n_features_to_select : int or None, default=None
-        How many features to keep, the best ones; of features with equal scores the first ones. None keeps half of them, and at
-        least one. Constant features are never kept, and asking for more than there are others raises an error.
+        How many features to keep, the best ones, never a constant one; of equal scores the first ones. None keeps half.
     graph
-        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``; with more than 100,000 rows (2,000,000 of a
-        tensor on a GPU) they search for the neighbours of a sample of 20,000. The thesis [2]_ takes
-        ``KNN(5, metric="cosine", weights="cosine")``, which suits data without negative entries only. Where graphs repel, L is
-        the signed sum, and D has the degrees of those that attract. Distances depend on the scale of the features, and scores
-        do not: standardise features of different units first.
+        As in :class:`LPP`. The thesis [2]_ takes ``KNN(5, metric="cosine", weights="cosine")``, for data without negative
+        entries. Distances depend on the scale of the features, and scores do not: standardise features of different units.
     constraint : {"degree", "identity"}, default="degree"
-        What counts as the variance of a feature. ``"degree"`` is (1), in which samples with many neighbours weigh more.
-        ``"identity"`` has I in the place of D, for the samples that have links: the plain variance about the plain mean (thesis
-        eq. 6.9 of [2]_),
+        What counts as the variance of a feature: ``"degree"`` is (1), and ``"identity"`` has I in the place of D, for the
+        samples that have links (thesis eq. 6.9 of [2]_):
 
-        .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r       \tag{2}
-
-        for n samples.
+        .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r \tag{2}.
     normalize : As in :class:`LaplacianEigenmaps`
     preset, verbose : As in :class:`LPP`
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The score of each feature, by (1) or (2): between 0 and 2 where nothing repels, and infinite for a constant feature. The
-        smallest are the best.
+        The score of each feature, infinite for a constant one. The smallest are the best.
     support_ : ndarray of shape (n_features,)
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
@@ -121,8 +113,8 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The score (1) of each feature, on the samples of known label; the largest are the best. It is infinite for a feature
-        that is constant in every class, and 0 for one that is constant.
+        The score of each feature, infinite for one that is constant in every class, and 0 for one that is constant. The largest
+        are the best.
     ... : As in :class:`LaplacianScore`
 
     References

@@ -32,27 +32,21 @@ class LaplacianEigenmaps(FreeReducer):
     ----------
     n_components : int, default=2
         How many coordinates each sample gets.
-    graph
-        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``.
     constraint : {"degree", "identity"}, default="degree"
         What B of (1) is: the degrees of the graph, which gives samples with many links a larger say, or the identity.
     extension : {"nystrom", "barycentric", "affine"}, default="nystrom"
         How :meth:`transform` places a new sample. ``"barycentric"`` takes the weights that best reconstruct it from its nearest
-        fitted samples. ``"affine"`` takes the affine map from the tangent coordinates of these samples to their coordinates in
-        the embedding.
+        fitted samples, and ``"affine"`` the affine map from the tangent coordinates of these to their embedding.
 
         ``"nystrom"`` links it to the fitted samples by the graph, and places it where its own row of the eigenproblem holds.
     normalize : {"auto", None, "degree"}, default="auto"
-        How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
-        :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples. None takes the weights as they are.
-        ``"auto"`` is ``"degree"`` where two or more attract, and None otherwise.
+        How much each graph counts where ``graph=`` adds up several, as in :class:`LPP`.
     ... : As in :class:`LPP`
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The coordinates of the fitted samples. Their sign is chosen so that, in each column, the entry of largest absolute value
-        is positive.
+        The coordinates of the fitted samples. In each column, the entry of largest absolute value is positive.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalue of each coordinate, in ascending order.
     n_connected_components_ : int
@@ -129,8 +123,8 @@ class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
         P = D^{-1} K, \quad P \psi = \lambda \psi                                                   \tag{1}
 
     with W the weights of a graph, and 1 for i = j, and D the row sums of K [1]_. Sample i is placed at
-    :math:`(\lambda_1^t \psi_1(i), \lambda_2^t \psi_2(i), \dots)`. With all coordinates, the distance of two samples is the
-    diffusion distance: how much walks of t steps from one and from the other differ in where they end. What is solved is
+    :math:`(\lambda_1^t \psi_1(i), \lambda_2^t \psi_2(i), \dots)`. The distance of two samples is how much walks of t steps from
+    one and from the other differ in where they end. What is solved is
 
     .. math:: \min_Y \operatorname{tr}(Y^\top (D - K) Y) / s \quad\text{subject to}\quad
               Y^\top D Y / s = I,\ Y^\top D 1 = 0, \qquad s = \textstyle\sum_i D_{ii}                        \tag{2}
@@ -142,8 +136,7 @@ class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
     graph
         As in :class:`LPP`. None is ``KNN(15)``, and an integer k is ``KNN(k)``.
     alpha : float, default=1.0
-        How much of the density of the samples is divided out. With 1 the coordinates tend to eigenfunctions of the geometry
-        alone (the Laplace-Beltrami operator), with 0.5 to those of a Fokker-Planck diffusion, and with 0 to those of the graph.
+        As in :class:`DensityCorrected`.
     n_steps : int, default=1
         How many steps the random walk takes, t. The more steps, the less differences on a small scale count.
     ... : As in :class:`LaplacianEigenmaps`
