@@ -485,12 +485,12 @@ def dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def texts(n=900, d=820):
-    """Frequent and rare words under weights as those of tf-idf, in rows of length 1, of 5 classes."""
+def texts(n=900, d=820, words=40):
+    """Frequent and rare words under weights as those of tf-idf, in rows of length 1, of 5 classes; each has so many words."""
     rng = np.random.RandomState(0)
     y = rng.randint(5, size=n)
     often = np.exp(rng.standard_normal((5, d)) * (rng.rand(5, d) < 0.1)) / (1 + np.arange(d)) ** 0.9
-    X = sparse.csr_array(np.vstack([rng.multinomial(40, often[c] / often[c].sum()) for c in y]).astype(float))
+    X = sparse.csr_array(np.vstack([rng.multinomial(words, often[c] / often[c].sum()) for c in y]).astype(float))
     X.data = 1 + np.log(X.data)
     X = X @ sparse.diags_array(1 + np.log((1 + n) / (1 + np.bincount(X.indices, minlength=d))))
     return sparse.csr_array(normalize(X)), y

@@ -24,6 +24,8 @@ WORD_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods 
 # From so many rows and columns of words on, one direction in so many or fewer is found without a dense matrix. Where neighbours
 # attract, many directions are nearly as good as the best, and finding them takes longer: either way takes 2.5 s at 4,500 x 1,800.
 PRODUCT_SIDE, NEIGHBOR_SIDE, PRODUCT_FEW = 500, 1800, 20
+# Of other rows this is so where a dense matrix costs more: its side, cubed, is so many times the number of entries not 0.
+PRODUCT_COST, NEIGHBOR_COST = 4_000, 80_000
 # scaling="auto" is "constraint" where two things hold: the DOMINANT leading directions hold more than DOMINANT_SHARE of the
 # variance, and 98 % of the variance takes more than MANY_DIRECTIONS.
 DOMINANT, DOMINANT_SHARE, MANY_DIRECTIONS = 3, 0.58, 40
@@ -165,10 +167,10 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     # Maps without pca= have other words for n_components=, and ask for them themselves.
     count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
     count = int(count) if isinstance(count, Integral) else None
-    principal, side, of_words = constraint == "trace-ratio", min(data.size, data.d), False
+    principal, side, of_words, entries = constraint == "trace-ratio", min(data.size, data.d), False, np.inf
     if "pca" in given and data.has_features and not rules.of_kernel:
         _, shares = data.deviations, data.shares  # found together
-        of_words = data.is_large or bool(np.mean(shares) < WORD_SHARE)
+        of_words, entries = data.is_large or bool(np.mean(shares) < WORD_SHARE), data.size * float(shares.sum())
     large = of_words and data.is_large
     # Whether a ridge can take the place of truncation.
     has_ridge = "ridge" in given and constraint == "matrix"
@@ -206,9 +208,10 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         if kept and (of_words or (by_form and kept == 1 and side >= PRODUCT_SIDE)):
             kept = None if by_form else max(WORD_DIRECTIONS, 2 * (count or 1))
     least = ceil(rules.directions * (count or 1))
-    least_side = PRODUCT_SIDE if graphs.labels_alone or ridge == 0 else NEIGHBOR_SIDE
+    soon = graphs.labels_alone or ridge == 0
+    least_side, cost = (PRODUCT_SIDE, PRODUCT_COST) if soon else (NEIGHBOR_SIDE, NEIGHBOR_COST)
     few = count is not None and least_side <= side >= PRODUCT_FEW * count and given.get("normalize") != "trace"
-    by_products = few and kept is None and (of_words or rules.by_form)
+    by_products = few and kept is None and (of_words or rules.by_form or side**3 >= cost * entries)
     keep = Keep(kept, count or 1, least, principal)
     return Settings(count, keep, ridge, graphs.equal_say, by_products=by_products, of_words=of_words)
 

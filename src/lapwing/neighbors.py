@@ -310,9 +310,8 @@ def metric_distances(
         index.fit(X[members][:, members] if given else X[members])
         d, cols = index.kneighbors(X[queries][:, members] if given else X[queries], m)
         rows = (X.toarray() if sparse.issparse(X) else X) if callable(metric) else ()
-        own = np.array(
-            [metric(row, row, **params) for row in rows]
-        )  # scikit-learn's trees lose rows that are NaN apart
+        # scikit-learn's trees lose rows that are NaN apart.
+        own = np.array([metric(row, row, **params) for row in rows])
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} cannot be used on rows of shape {X.shape}: {error}") from error
     require_numbers(d, what)

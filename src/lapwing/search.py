@@ -40,10 +40,7 @@ LONG_ROW = 128  # LEAST_PAIRS holds for rows of this many columns; shorter rows 
 TREE_COLUMNS = 15  # up to this many columns scikit-learn searches with a tree, which is faster
 MOST_CANDIDATES = 200
 WAITING_BYTES = 48  # of a new candidate, which waits with its neighbours until there are many
-LONG_LIST, PART_OF_LIST = (
-    1 << 17,
-    1 << 14,
-)  # pairs: lists of more than these are measured in parts, which several threads share
+LONG_LIST, PART_OF_LIST = 1 << 17, 1 << 14  # longer lists of pairs are measured in parts, which several threads share
 MEDIAN_ROWS = 1000  # the centre is the median of so many rows
 # Bits of the key by which candidates are sorted: row, distance, position. A row has the bit of the sign as well, which is 0.
 POSITION_BITS, ROW_BITS = 21, 12

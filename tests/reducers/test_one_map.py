@@ -133,6 +133,21 @@ def test_few_directions_of_texts_are_no_dense_problem():
         np.testing.assert_allclose(Z, expected, atol=1e-10 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_few_directions_of_long_texts_are_no_dense_problem_where_that_costs_more(copied):
+    """More than one entry in 20 is not 0. The ridge has the unit of that of dense rows, also where columns depend on others."""
+    X, y = texts(700, 640, words=90)
+    X = sparse.csr_array(sparse.hstack([X, X[:, 300:340]])) if copied else X
+    assert 0.05 < X.nnz / np.prod(X.shape) < 0.15
+    found, dense = (lapwing.LPP("auto", graph="supervised").fit(rows, y) for rows in (X, X.toarray()))
+    assert (found.solver_, dense.solver_) == ("lanczos", "dense")
+    assert found.settings_ == dense.settings_
+    expected = dense.transform(X)
+    np.testing.assert_allclose(found.transform(X), expected, atol=1e-10 * np.abs(expected).max())
+    filled = X + sparse.csr_array(0.1 * (np.random.RandomState(0).rand(*X.shape) < 0.4))
+    assert lapwing.LPP("auto", graph="supervised").fit(filled, y).solver_ == "dense"
+
+
 @pytest.mark.parametrize(
     "model",
     [

@@ -155,9 +155,8 @@ class KernelReducer(ProjectingReducer):
             self.intercept_ = (signs * (dual @ F.origin + F.mean @ V)).astype(data.X.dtype)
             self.X_fit_ = None if self.kernel == "precomputed" else data.X.copy()
             self.dual_coef_ = np.ascontiguousarray(signs[:, None] * dual, dtype=data.X.dtype)
-            if (
-                data.kept is not None and self.kernel == "precomputed"
-            ):  # columns of samples of weight 0 count for nothing
+            # Columns of samples of weight 0 count for nothing.
+            if data.kept is not None and self.kernel == "precomputed":
                 every = np.zeros((len(dual), data.n_columns), dtype=data.X.dtype)
                 every[:, data.kept], self.dual_coef_ = self.dual_coef_, every
         self.gamma_ = self.settings_["gamma"] = kernel.gamma

@@ -108,9 +108,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         rhs: Any = None if B is ORTHOGONAL else F.form(B)
         if B is ORTHOGONAL:
             solution = solve(lhs, None, k, bound=self._bound)
-            if (
-                F.by_products
-            ):  # beside directions along which X varies there are those along which it does not, of eigenvalue 0
+            if F.by_products:
+                # Beside directions along which X varies there are those of eigenvalue 0, along which it does not.
                 if not solution.values[-1] < -1e-10 * abs(solution.values[0]):
                     raise RankError(f"n_components={k} is more than the directions that have a margin")
                 solution = solution._replace(rank=None)
@@ -126,8 +125,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         elif ridge is None:
             ridge = auto.spread(rhs)
         per = data.size if self._rules.of_kernel else None
-        if ridge and degrees is not None and per is None and chosen.of_words and chosen.keep.share is None:
-            # The rank of rows of words is not found: as many directions as there are rows and columns that vary.
+        has_no_rank = chosen.by_products or (chosen.of_words and chosen.keep.share is None)
+        if ridge and degrees is not None and per is None and has_no_rank:
+            # The rank is not found: as many directions as there are rows and columns that vary.
             per = max(1.0, min(float(w @ (degrees > 0)) - bool(F.origin.any()), np.count_nonzero(data.deviations)))
         total = float(w @ (B.diagonal() if degrees is None else degrees))
         shift = float(w @ np.abs(L.diagonal())) / total if ridge else 0.0
