@@ -6,6 +6,9 @@ from mmap import mmap
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+from ._validation import check_in_memory
 
 Array = Any  # a dense ndarray or a SciPy sparse array
 BLOCK_BYTES = 1 << 22  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
@@ -28,6 +31,25 @@ def is_foreign(*arrays: Any) -> bool:
 def spread_rows(n: int, most: int) -> np.ndarray:
     """At most so many row numbers, evenly spaced."""
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)
+
+
+def count_rows(X: Any) -> int:
+    """The number of rows of an array, a list, a data frame or a data set."""
+    if hasattr(X, "count_rows"):  # a data set of pyarrow
+        return X.count_rows()
+    return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
+
+
+def some_rows(X: Any, rows: np.ndarray) -> Any:
+    """Rows of an array, a sparse matrix, a list or a data frame, by a mask or by their numbers."""
+    check_in_memory(X, "taking some of the rows")
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
+    is_polars = hasattr(X, "filter") and hasattr(X, "schema")
+    return X[rows] if is_polars or is_foreign(X) else np.asarray(X)[rows]
 
 
 def memory_map(array: Any) -> mmap | None:

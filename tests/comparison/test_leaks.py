@@ -166,3 +166,22 @@ def test_a_clean_set_that_chose_no_rule_gives_no_warning(name):
 @pytest.mark.parametrize(("name", "data"), list(clean_tables()), ids=lambda part: part if isinstance(part, str) else "")
 def test_a_clean_table_gives_no_warning(name, data):
     assert find_leaks(data[0], np.where(data[1] < 0, 0, data[1])) == []
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_numbers_that_a_column_tells_in_other_units(heavy):
+    rng = np.random.default_rng(0)
+    area, rooms = rng.normal(120, 30, 400), rng.integers(1, 7, 400)
+    price = 2000 * area + 9000 * rooms + rng.normal(0, 40_000, 400)
+    price = np.exp(price / 50_000) if heavy else price
+    X = pandas.DataFrame({"area": area, "rooms": rooms})
+    assert find_leaks(X, price) == []
+    rounded = np.array([float(f"{value:.3g}") for value in price])
+    for copy in (0.93 * price, rounded, 1 / price, price * rng.normal(1, 0.001, 400)):
+        (leak,) = find_leaks(X.assign(copy=copy), price)
+        assert leak.column == "copy"
+        assert leak.message.startswith("column 'copy' alone gives 100 % (R² of the order)")
+    with pytest.warns(LeakWarning, match="column 'copy' alone gives 100 %"):
+        found = compare(X.assign(copy=1.1 * price), price, methods=["PCA"], dimensions=[2], cv=2)
+    assert [leak.column for leak in found.leaks] == ["copy"]
+    assert find_leaks(*load_diabetes(return_X_y=True)) == []

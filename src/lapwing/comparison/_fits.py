@@ -12,12 +12,12 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
-from .._arrays import Array
+from .._arrays import Array, some_rows
 from .._validation import reword_error
 from ..auto import UnitsWarning
 from ..data import as_data, canonical
 from ..graphs import Reconstruction
-from ..selection import reducer_of, some_rows
+from ..selection import reducer_of
 from ..solvers import numerical_rank
 from ._judges import apart, checked_judge, kept, predicted, ranks_of
 from ._methods import Candidate, has_the_usual_fit

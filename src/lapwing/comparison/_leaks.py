@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import rankdata
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import f_classif
-from sklearn.model_selection import StratifiedKFold, cross_validate
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.feature_selection import f_classif, f_regression
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, cross_validate
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from .._arrays import spread_rows
+from .._arrays import count_rows, spread_rows
 from .._labels import class_codes
 from .._validation import check_count
 from ..metrics import standard_error
@@ -63,25 +64,24 @@ class Leak(NamedTuple):
 def find_leaks(X: Any, y: Any, *, cv: int = 5, feature_names: Sequence[str] | None = None) -> list[Leak]:
     """The columns of X that alone tell the labels, and how many rows are copies of others.
 
-    A small tree is fitted to each column alone, and scored in folds by the AUC of two classes, or the balanced accuracy of
-    more. A column is named
+    A small tree of each column alone is scored in folds by the AUC of two classes, or the balanced accuracy of more. A column is
+    named
 
     - that reaches 0.99, unless there are more columns than rows;
     - that comes at least halfway from guessing to a perfect score, leaves the second-best column at less than half of its own
-      way, and reaches a score of a forest of all columns (the AUC or the balanced accuracy) within a standard error;
-    - that has as few values as there are classes (and gaps), comes three quarters of the way, and is at least as good as a forest
-      of all other columns;
+      way, and is level with a forest of all columns, by the AUC or the balanced accuracy;
+    - that has as few values as there are classes (and gaps), comes three quarters of the way, and is as good as all others;
     - whose values, but for the most frequent one, such as a gap, stand in one of two classes alone, and in half of that class.
 
-    Rows count as copies if more of them are equal than differ from another row in one column: otherwise rows are equal because
-    the columns have few values.
+    Rows count as copies if more of them are equal than differ from another row in one column alone.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
         Numbers, text or dates, with gaps. In sparse X nothing is found.
     y : array-like of shape (n_samples,)
-        Class labels, -1 where unknown.
+        Class labels, -1 where unknown; or fractions, which are numbers to predict: columns are named of which a small tree
+        explains 0.99 of the variance of their ranks.
     cv : int, default=5
         The number of folds; fewer where a class has fewer rows.
     feature_names : sequence of str, default=None
@@ -97,9 +97,12 @@ def find_leaks(X: Any, y: Any, *, cv: int = 5, feature_names: Sequence[str] | No
     >>> find_leaks(X.assign(code=7 * y), y)[0].message
     "column 'code' alone gives 100 % (balanced accuracy): is it known before the label? If not: --drop code"
     """
-    codes, _ = class_codes(y, len(X) if not sparse.issparse(X) else X.shape[0])
+    check_count("cv", cv, 2)
+    if are_fractions(numbers := np.asarray(y)):
+        return leaks(X, numbers, list(KFold(cv, shuffle=True, random_state=0).split(numbers)), feature_names)
+    codes, _ = class_codes(y, count_rows(X))
     counts = np.bincount(codes[codes >= 0])
-    rows = np.flatnonzero((codes >= 0) & (counts >= check_count("cv", cv, 2))[codes])
+    rows = np.flatnonzero((codes >= 0) & (counts >= cv)[codes])
     if len(np.unique(codes[rows])) < 2:
         return []
     folds = StratifiedKFold(cv, shuffle=True, random_state=0).split(rows, codes[rows])
@@ -116,7 +119,24 @@ def leaks(X: Any, labels: np.ndarray, folds: list[tuple[np.ndarray, np.ndarray]]
         X = np.asarray(X)
         columns = dict(zip(map(str, range(X.shape[1]) if names is None else names), X.T, strict=True))
     places = np.column_stack([_places(values) for values in columns.values()])
-    return [*_telling(list(columns), places, labels, folds), *_copied(places, folds)]
+    telling = _telling_numbers if labels.dtype.kind == "f" else _telling
+    return [*telling(list(columns), places, labels, folds), *_copied(places, folds)]
+
+
+def are_fractions(y: np.ndarray) -> bool:
+    """Whether y holds numbers that are not whole, which are to be predicted and name no classes."""
+    return y.dtype.kind == "f" and bool((y[np.isfinite(y)] % 1 != 0).any())
+
+
+def _telling_numbers(names: list[str], X: np.ndarray, y: np.ndarray, folds: Any) -> list[Leak]:
+    """Columns of which a small tree explains the order of the numbers nearly whole, whatever the units are."""
+    parts = [tuple(rows[spread_rows(len(rows), MOST_ROWS)] for rows in fold) for fold in folds]
+    ranks, tree = rankdata(y), DecisionTreeRegressor(max_leaf_nodes=100, min_samples_leaf=3, random_state=0)
+    found = []
+    for j in _likeliest(X, y, f_regression) if len(names) < len(y) else ():
+        score = float(cross_val_score(tree, X[:, [j]], ranks, cv=parts, scoring="r2").mean())
+        found += [_leak(names[j], score, "R² of the order")] if score >= CERTAIN else []
+    return sorted(found, key=lambda leak: -leak.score)
 
 
 def _places(values: np.ndarray) -> np.ndarray:
@@ -173,6 +193,11 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
     return [_leak(names[j], means[j], "AUC" if n_classes == 2 else "balanced accuracy") for j in found]
 
 
+def _leak(name: str, score: float, measure: str) -> Leak:
+    alone = f"column {name!r} alone gives {100 * score:.0f} % ({measure})"
+    return Leak(name, score, f"{alone}: is it known before the label? If not: --drop {shlex.quote(name)}")
+
+
 def _is_filled_for_one(values: np.ndarray, y: np.ndarray) -> bool:
     """Whether values other than the most frequent one, such as a gap, stand in one of two classes alone, and in half of it."""
     filled = y[values != np.bincount(values).argmax()]
@@ -183,17 +208,12 @@ def _is_filled_for_one(values: np.ndarray, y: np.ndarray) -> bool:
     return bool(is_alone and counts[own] >= HALFWAY * sizes[own])
 
 
-def _likeliest(X: np.ndarray, y: np.ndarray) -> list[int]:
+def _likeliest(X: np.ndarray, y: np.ndarray, scores: Any = f_classif) -> list[int]:
     """The columns that trees look at: all, or, of very many, those with the largest differences between the classes."""
     varying = np.flatnonzero(np.ptp(X, axis=0))
     if len(varying) > MOST_COLUMNS:
-        varying = varying[np.argsort(-np.nan_to_num(f_classif(X[:, varying], y)[0]))[:MOST_COLUMNS]]
+        varying = varying[np.argsort(-np.nan_to_num(scores(X[:, varying], y)[0]))[:MOST_COLUMNS]]
     return varying.tolist()
-
-
-def _leak(name: str, score: float, measure: str) -> Leak:
-    alone = f"column {name!r} alone gives {100 * score:.0f} % ({measure})"
-    return Leak(name, score, f"{alone}: is it known before the label? If not: --drop {shlex.quote(name)}")
 
 
 def _copied(X: np.ndarray, folds: Any) -> list[Leak]:

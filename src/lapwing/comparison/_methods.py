@@ -25,20 +25,16 @@ from ..graphs import KNN, Propagated, Repulsion, SameClass, Target
 from ..methods import LPP, MMC, OLPP, KernelLDA, KernelLPP
 from ..methods import METHODS as NAMED
 from ..reducers import FreeReducer, KernelReducer, LinearReducer, Reducer
-from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
+from ..selection import fitted_models, is_automatic, reducer_of, takes_unknown_for_a_class, why_not_nested
 
-
-def _shrinkage_lda() -> LinearDiscriminantAnalysis:
-    return LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
-
-
+_SHRINKAGE_LDA = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
 _LINEAR = {name: cls for name, cls in NAMED.items() if issubclass(cls, LinearReducer)}
 _CURVED = {name: cls for name, cls in NAMED.items() if issubclass(cls, KernelReducer | FreeReducer)}
 _ESTIMATORS: dict[str, Any] = {
     "PCA": PCA(svd_solver="full"),
     "TruncatedSVD": TruncatedSVD(random_state=0),
     "LDA": LinearDiscriminantAnalysis(),
-    "shrinkage LDA": _shrinkage_lda(),
+    "shrinkage LDA": _SHRINKAGE_LDA,
     **{name: cls() for name, cls in _LINEAR.items()},
     **{name: cls() for name, cls in _CURVED.items()},
     "LPP + classes": LPP(graph="supervised"),
@@ -49,7 +45,7 @@ _ESTIMATORS: dict[str, Any] = {
     "NCA": NeighborhoodComponentsAnalysis(random_state=0, max_iter=30),
     "KernelLPP + classes": KernelLPP(graph="supervised"),
     "KernelLPP + spread labels": KernelLPP(graph="propagate"),
-    "kernel PCA + LDA": make_pipeline(StandardScaler(), KernelPCA(100, kernel="rbf", random_state=0), _shrinkage_lda()),
+    "kernel PCA + LDA": make_pipeline(StandardScaler(), KernelPCA(100, kernel="rbf", random_state=0), _SHRINKAGE_LDA),
 }
 #: The methods that :func:`compare` knows by name: all that have components and take rows of features, and some to hold them to.
 #: Those that need labels are last. ``"UMAP"`` is known as well where umap-learn is installed.
@@ -170,11 +166,7 @@ class Candidate(NamedTuple):
             X, y = X[y >= 0], y[y >= 0]
         # These rows keep their neighbours for the next fit.
         rows = (as_data(X, y),) if has_the_usual_fit(self.estimator) else (X, y)
-        if self.is_nested:
-            return serving(
-                lambda d: self.at(d).fit(*rows), sorted(dimensions), is_automatic(reducer_of(self.estimator))
-            )
-        return {d: self.at(d).fit(*rows) for d in dimensions}
+        return fitted_models(self.estimator, dimensions, lambda model: model.fit(*rows))
 
     @property
     def is_nested(self) -> bool:

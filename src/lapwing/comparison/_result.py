@@ -31,24 +31,20 @@ class Comparison:
     records : list of dict
         One per method, dimension and fold: ``method``, ``dimension``, ``fold`` and :attr:`measures`.
     baseline, line_to_beat, majority : list of dict
-        The same, one per fold, for all columns as given with the judge of the fold, for all columns with logistic or ridge
-        regression, and for always naming the largest class or the mean. The second is empty where it is the first, or where
-        the nearest neighbour judges, and the third without y.
+        The same, one per fold, for all columns with the judge of the fold, for all columns with logistic or ridge regression
+        (empty where it is the first, or the nearest neighbour judges), and for always naming the largest class or the mean.
     measures : tuple of str
         With labels ``accuracy``, ``balanced_accuracy`` (the mean over classes) and ``f1`` (the mean of the classes' F1) of
         the judge, ``roc_auc`` of two classes, ``clustering`` (k-means on the held-out rows, classes matched to clusters) and
-        ``nmi`` (of the same clusters); ``r2`` of numbers; if retrieval is the goal ``map`` and ``recall@5``
-        (:func:`lapwing.metrics.retrieval_scores` of held-out queries in the labelled training rows); always
-        ``trustworthiness``, ``continuity`` and ``recall`` (:func:`lapwing.metrics.neighborhood_preservation` among at most
-        500 of the held-out rows).
+        ``nmi`` (of the same clusters); ``r2`` of numbers; for retrieval ``map`` and ``recall@5``
+        (:func:`lapwing.metrics.retrieval_scores` of held-out queries in the labelled training rows); always those of
+        :func:`lapwing.metrics.neighborhood_preservation` among at most 500 of the held-out rows.
     criterion : str
         The measure that chooses.
     models : dict of name to fitted estimator
-        One model per method, fitted to all data, with the dimension that the one-standard-error rule chose.
-    embeddings : dict of name to dict
-        All rows in 2 and 3 dimensions (1 where there are no more), keyed by their number.
-    spaces : dict of name to ndarray
-        All rows in all dimensions of the model.
+        One model per method, fitted to all data, with the dimension in :attr:`chosen`.
+    embeddings, spaces : dict of name to dict of number to ndarray, and dict of name to ndarray
+        All rows in 2 and 3 dimensions (1 where there are no more), and in all dimensions of the model.
     spectra : dict of name to ndarray
         Eigenvalues (shares of the variance for PCA, LDA and TruncatedSVD) of the largest fit that shares the model's ``pca``.
     graphs : list of dict
@@ -62,20 +58,16 @@ class Comparison:
         What the methods warned of, in any fold.
     classes, labels, targets : ndarray or None
         The names of the classes, and the index into them of each row, -1 where unknown; or the numbers to predict.
-    splitter : cross-validator
-        What split the rows into folds.
+    splitter, folds : cross-validator, list of ndarray
+        What split the rows, and the rows that each fold held out.
     keys, key_name : ndarray or None, "groups", "time" or None
         What the splitter was told of each row, and what that is.
-    folds : list of ndarray
-        The rows that each fold held out.
     predictions : dict of (name, dimension) to list of ndarray
         What is predicted for each held-out row whose label is known, one array per fold.
     judges, judge : list of str, classifier, regressor or None
         What judged the spaces in each fold, such as ``"logistic regression"``, and the unfitted judge of most folds.
-    random_state : int
-        The seed of the comparison.
-    n_samples, n_features, n_neighbors : int
-        How many rows and columns X has, and how many neighbours the measures look at.
+    random_state, n_samples, n_features, n_neighbors : int
+        The seed, how many rows and columns X has, and how many neighbours the measures look at.
     X, prepare : array or sparse matrix, transformer or None
         The data compared, as ``prepare`` gives them when it learns from all rows; each fold fits it to its training rows.
 
@@ -190,11 +182,14 @@ class Comparison:
         found = {}
         for line in ("baseline", "line_to_beat", "majority"):
             if records := getattr(self, line):
-                scores = {key: [record[key] for record in records] for key in self.measures if key in records[0]}
-                row = {key: float(np.mean(values)) for key, values in scores.items()}
-                if own := scores.get(self.criterion):
-                    row |= {"mean": row[self.criterion], "se": standard_error(np.array(own))}
-                found[line] = {"method": records[0]["method"], "dimension": records[0]["dimension"], **row}
+                scores = {
+                    key: np.array([record[key] for record in records]) for key in self.measures if key in records[0]
+                }
+                row = {key: records[0][key] for key in ("method", "dimension")}
+                row |= {key: float(values.mean()) for key, values in scores.items()}
+                if self.criterion in row:
+                    row |= {"mean": row[self.criterion], "se": standard_error(scores[self.criterion])}
+                found[line] = row
         return found
 
     @property
@@ -204,11 +199,7 @@ class Comparison:
 
     @cached_property
     def chosen(self) -> dict[str, int]:
-        """The number of dimensions of each method: for that of :attr:`choice` the one chosen.
-
-        For others it is the smallest whose mean is within one standard error of its best (for measures of neighbourhoods,
-        within ten points).
-        """
+        """The dimension of each method: that of :attr:`choice`, or the smallest level with its best in the sense of that."""
         scores = {name: self.scores(name) for name in self.methods}
         level = {name: level_with(own, best_of(own), self.criterion) for name, own in scores.items()}
         return {name: self.dimensions(name)[int(level[name].argmax())] for name in level} | dict([self.choice])
@@ -217,10 +208,10 @@ class Comparison:
     def choice(self) -> tuple[str, int]:
         """The method and the number of dimensions to use.
 
-        All settings within one standard error of the best are level. Of these, one with as many dimensions as there are
-        features is taken only if no other is level. A matrix, which can be exported, comes before a map that needs the
-        training rows; then the fewest dimensions count, then the simplest method, then the mean. UMAP, whose models cannot be
-        kept without pickle, is never chosen.
+        Settings within one standard error of the best are level (for measures of neighbourhoods, within ten points). Of these,
+        one with as many dimensions as there are features is taken only if no other is level. A matrix, which can be exported,
+        comes before a map that needs the training rows; then the fewest dimensions count, then the simplest method, then the
+        mean. UMAP, whose models cannot be kept without pickle, is never chosen.
         """
         own = {name: candidate.estimator for name, candidate in self._candidates.items()}
         scores = {name: self.scores(name) for name in [name for name in own if is_recommendable(own[name])] or own}

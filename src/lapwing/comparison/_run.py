@@ -24,7 +24,7 @@ from .._validation import check_choice, check_count, check_in_memory
 from ..selection import LabelledSplit, TimeSplit
 from ._fits import Evaluation, Task, Whole, evaluate, fit_whole, numbers, rank_of, reference
 from ._judges import JUDGES, MEASURES, N_NEIGHBORS, RETRIEVAL, checked_criterion
-from ._leaks import LeakWarning, leaks
+from ._leaks import LeakWarning, are_fractions, leaks
 from ._methods import Candidate, candidate, checked_methods, left_out
 from ._result import Comparison, Interrupted, compared
 
@@ -56,9 +56,8 @@ def compare(
 ) -> Comparison:
     """Compare methods and numbers of dimensions by cross-validation.
 
-    A method is fitted once per fold for all dimensions that keep the same principal directions beforehand (``pca=``): the first
-    d directions of a larger solution are the solution for d. All of it is learnt from the training rows alone, so the score of a
-    setting is that of ``cross_val_score(make_pipeline(found.estimator(name, d), judge), X, y, cv=found.splitter)``.
+    One fit serves all dimensions that keep the same principal directions beforehand (``pca=``). All is learnt from the training
+    rows alone: a score is that of ``cross_val_score(make_pipeline(found.estimator(name, d), judge), X, y, cv=found.splitter)``.
 
     Parameters
     ----------
@@ -68,12 +67,12 @@ def compare(
         Class labels, -1 where unknown, or numbers to predict, as which fractions are taken. Without y only neighbourhoods are
         measured.
     methods : mapping of name to estimator, sequence of names, or None, default=None
-        What to compare: names of ``lapwing.comparison.METHODS``, such as ``"LPP"``, ``"PCA"`` and ``"LPP + classes"``, and
-        ``"UMAP"`` where it is installed; or estimators of your own, which need ``n_components`` and ``transform``, a pipeline in
-        its last step. None takes PCA and the methods that suit X and y, and leaves out the slow ones where there are many rows.
+        Names of ``lapwing.comparison.METHODS``, such as ``"LPP"``, ``"PCA"`` and ``"LPP + classes"``, and ``"UMAP"`` where it
+        is installed; or estimators of your own, which need ``n_components`` and ``transform``, a pipeline in its last step. None
+        takes PCA and the methods that suit X and y (:func:`default_methods`).
     dimensions : sequence of int, default=None
-        Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank goes, and three of them for methods of other
-        libraries that are fitted anew for each. A method with fewer (LDA has one less than classes) stops there.
+        Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank and the method go, and three of them for methods
+        of other libraries that are fitted anew for each.
     scoring : str or None, default=None
         What chooses: a goal (``"classification"``, ``"retrieval"``, ``"clustering"``, ``"neighbours"``), a measure of
         :attr:`Comparison.measures`, ``"map"``, ``"recall@5"``, or a score of scikit-learn for classes. None is the ROC AUC of
@@ -92,19 +91,17 @@ def compare(
         When each row was recorded: rows are scored by models of earlier ones (:class:`~lapwing.selection.TimeSplit`).
     prepare : transformer or None, default=None
         What makes numbers of X, such as a ``ColumnTransformer`` with imputers, encoders and scalers. In each fold it learns
-        from the training rows alone, without labels; the models of the result are fitted to what it gives of all rows
-        (:attr:`Comparison.X`).
+        from the training rows alone, without labels; models are fitted to what it gives of all rows (:attr:`Comparison.X`).
     feature_names : sequence of str, default=None
         The names of the columns, for warnings about leaks. None takes those of a data frame, or numbers from 0.
     random_state : int, default=0
         The seed of the folds and of k-means.
     n_jobs : int or None, default=None
-        How many methods and folds are worked on at the same time, each on one thread; -1 is all cores, or one where the work is
-        so small that processes take longer to start. The result does not depend on it.
+        How many methods and folds are worked on at the same time, each on one thread; -1 is all cores, or one for small work.
+        The result does not depend on it.
     memory : None, path or joblib.Memory, default=None
-        A folder that keeps the scores of each method on each fold as soon as they are known, so that the same comparison goes
-        on from there when it is started again. Empty it after a change to the code of your own methods. joblib writes pickles,
-        so use a folder that only you write to.
+        A folder that keeps the scores of each method on each fold, so that the same comparison goes on from there when it is
+        started again. Empty it after a change to your own methods. joblib writes pickles: let only you write to the folder.
     progress : callable, default=None
         Called as ``progress(done, total, message)`` before each part, such as ``"LPP: fold 2"``, and at the end. None shows the
         part and the time that is left on a terminal and in notebooks, once the comparison has taken two seconds.
@@ -167,15 +164,13 @@ def compare(
         )
     n_classes = None if classes is None else len(classes)
     tried = {name: candidate(own, dimensions, min(ranks), n_classes) for name, own in estimators.items()}
-    found_leaks = [] if labels is None else leaks(given, labels, splits, feature_names)
+    found_leaks = [] if y is None else leaks(given, y, splits, feature_names)
     for leak in found_leaks:
         warnings.warn(leak.message, LeakWarning, stacklevel=2)
     about = {
-        "leaks": found_leaks,
-        "left_out": left_out(X, y) if methods is None else {},
-        "folds": [test for _, test in splits],
+        **{"leaks": found_leaks, "left_out": left_out(X, y) if methods is None else {}},
         **{"criterion": criterion, "classes": classes, "labels": labels, "targets": targets},
-        **{"splitter": splitter, "keys": keys, "random_state": seed},
+        **{"splitter": splitter, "folds": [test for _, test in splits], "keys": keys, "random_state": seed},
         "key_name": None if keys is None else "time" if time is not None else "groups",
         **{"n_samples": n, "n_features": X.shape[1], "n_neighbors": n_neighbors, "prepare": prepare, "X": X},
     }
@@ -228,8 +223,7 @@ def _learnt(y: Any, n: int, scoring: str | None) -> tuple[np.ndarray | None, np.
     if y is None:
         return None, None
     values = np.asarray(y)
-    fractions = values.dtype.kind == "f" and bool((values[np.isfinite(values)] % 1 != 0).any())
-    if scoring != "r2" and not fractions:
+    if scoring != "r2" and not are_fractions(values):
         return class_codes(y, n)
     targets = check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64, input_name="y")
     if len(targets) != n:

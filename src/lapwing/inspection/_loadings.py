@@ -18,10 +18,7 @@ from ._resampling import check_level, half_fits, interval, matched
 
 @dataclass(frozen=True, eq=False)
 class Loadings:
-    """The weights of features in components, as a table.
-
-    ``str`` prints the leading features of each component, iteration gives all rows as dictionaries, and :meth:`to_frame`
-    makes a data frame of them.
+    """The weights of features in components. ``str`` prints the leading ones, and iteration gives all as dictionaries.
 
     Attributes
     ----------
@@ -66,12 +63,8 @@ class Loadings:
         found = []
         for k, name in enumerate(self.components):
             for rank, j in enumerate(self.ranked(k)[:most], start=1):
-                row = {
-                    "component": name,
-                    "rank": rank,
-                    "feature": self.features[j],
-                    "loading": float(self.values[k, j]),
-                }
+                row: dict[str, Any] = {"component": name, "rank": rank, "feature": self.features[j]}
+                row["loading"] = float(self.values[k, j])
                 if self.low is not None and self.high is not None:
                     row |= {"low": float(self.low[k, j]), "high": float(self.high[k, j])}
                 found.append(row)
@@ -114,18 +107,15 @@ def loadings(
 
     A loading is the weight of a feature in a direction, times the standard deviation of the feature, and the loadings of a
     component are scaled to length 1. So features in different units can be compared: the square of a loading is the share of
-    the feature, as long as features do not depend on each other. Where X is not given, deviations are those that the model
-    divided the columns by (``scale_``, or a scaler before it), and 1 where it took them as they are.
-
-    Where X is given, the model is fitted again to random halves of the rows, and each loading has an interval: where it does
-    not hold 0, the sign of the feature is certain. Halves vary as much as bootstrap draws, and hold no row twice.
+    the feature, as long as features do not depend on each other. Without X, deviations are those that the model divided the
+    columns by (``scale_``, or a scaler before it), or 1. With X, the model is fitted again to random halves of the rows, and
+    each loading has an interval: where it does not hold 0, the sign of the feature is certain.
 
     Parameters
     ----------
     model : fitted estimator, or Pipeline of such
-        A linear map, with ``components_`` as the linear methods of lapwing and PCA have, or ``scalings_`` as
-        LinearDiscriminantAnalysis has. Earlier steps of a pipeline, such as an encoder of categories, make the features that
-        have loadings; scalers between are part of the map.
+        A linear map, with ``components_``, or ``scalings_`` as LinearDiscriminantAnalysis has. Earlier steps of a pipeline, such
+        as an encoder of categories, make the features that have loadings; scalers between are part of the map.
     X, y : array-like or sparse matrix of shape (n_samples, n_features), and labels, default=None
         What it was fitted to.
     n_draws : int, default=100

@@ -11,15 +11,15 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils import check_random_state, indexable
 
+from .._arrays import count_rows, some_rows
 from .._labels import class_codes
 
 
 def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -> Iterator[Any]:
     """Copies of the estimator, each fitted to half of the rows, drawn without replacement; by class where y holds classes.
 
-    Estimates from half of the rows without replacement vary as much as those from n rows with replacement. For a mean, the
-    variance is s²/m (1 - m/n) with m = n/2 in the first case, and s²/n in the second, which is the same. With replacement, a
-    row that is drawn twice would be its own nearest neighbour.
+    Estimates from them vary as much as those from n rows drawn with replacement: for a mean, s²/m (1 - m/n) with m = n/2 is
+    s²/n. With replacement, a row that is drawn twice would be its own nearest neighbour.
     """
     X, y = indexable(X, y)
     random, n = check_random_state(random_state), count_rows(X)
@@ -28,11 +28,7 @@ def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -
     members = [np.flatnonzero(codes == label) for label in np.unique(codes)]
     for _ in range(n_draws):
         drawn = np.sort(np.concatenate([random.permutation(rows)[: (rows.size + 1) // 2] for rows in members]))
-        yield clone(estimator).fit(taken(X, drawn), None if y is None else taken(y, drawn))
-
-
-def count_rows(X: Any) -> int:
-    return X.shape[0] if hasattr(X, "shape") else len(X)
+        yield clone(estimator).fit(some_rows(X, drawn), None if y is None else some_rows(y, drawn))
 
 
 def classes_of(y: Any, n: int) -> np.ndarray | None:
@@ -41,13 +37,6 @@ def classes_of(y: Any, n: int) -> np.ndarray | None:
         return None if y is None else class_codes(y, n)[0]
     except ValueError:
         return None
-
-
-def taken(A: Any, rows: np.ndarray) -> Any:
-    """Some rows of an array, a sparse array, a data frame or a list."""
-    if hasattr(A, "iloc"):
-        return A.iloc[rows]
-    return A[rows] if hasattr(A, "shape") else [A[i] for i in rows]
 
 
 def matched(found: np.ndarray, expected: np.ndarray) -> np.ndarray:

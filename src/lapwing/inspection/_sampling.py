@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import count_rows
 from .._validation import rows_by_number
 from ..device import host, to_numpy
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import FeatureSelector, ProjectingReducer
 from ._directions import steps
-from ._resampling import count_rows
 
 SEEDS = (1, 2)  # what is added to the seeds of the model's graph
 
@@ -23,11 +23,10 @@ SEEDS = (1, 2)  # what is added to the seeds of the model's graph
 def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
     r"""How far a model is from that of all rows, where its graph searches for the neighbours of a sample of them.
 
-    The model is fitted twice more, with graphs of as many queries that draw other rows. If one sample misses the best
-    objective by a share c, its directions seem better by c than they are on their own links, and are worse by c on those of
-    another sample. So ``excess`` is half of the gap between the objective, without the ridge, of directions on the graph of
-    the other fit and on that of their own, as a share of the objective
-    :math:`\operatorname{tr}((V^\top B V)^{-1} V^\top A V)`. It is about inversely proportional to the number of queries.
+    The model is fitted twice more, with graphs of as many queries that draw other rows. Directions seem better on their own
+    links than they are, by as much as they are worse on those of another sample. So ``excess`` is half of the gap between
+    both objectives :math:`\operatorname{tr}((V^\top B V)^{-1} V^\top A V)`, without the ridge, as a share of them. It is about
+    inversely proportional to the number of queries.
 
     Parameters
     ----------

@@ -17,9 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler, normalize
 from sklearn.utils import check_random_state, indexable
 
+from .._arrays import count_rows, some_rows
 from .._validation import check_count, rows_by_number
 from ._directions import component_names, steps
-from ._resampling import check_level, classes_of, count_rows, half_fits, interval, matched, taken
+from ._resampling import check_level, classes_of, half_fits, interval, matched
 
 FOLDS = 5
 NEIGHBORS = 10  # where there are no classes, this many nearest rows are compared before and after the projection
@@ -42,10 +43,9 @@ class Stability:
         The share of draws that intervals hold.
     measure : str
         What ``score`` is: "accuracy" of the nearest neighbour, or "recall" of the ten nearest neighbours.
-    score, pca_score : float
-        The score of rows that were held out in five folds, by the method and by as many principal components.
-    p_value : float
-        How often exchanging the results of the two methods by chance makes a difference at least as large, either way.
+    score, pca_score, p_value : float
+        The score of rows that were held out in five folds, by the method and by as many principal components; and how often
+        exchanging both results of rows by chance makes a difference at least as large.
 
     Examples
     --------
@@ -97,10 +97,9 @@ def stability(
     The method is fitted to all rows and to random halves of them, as :func:`loadings` does. A component is compared with the
     one of each half that is most like it, by the angle between the coordinates that both give to all rows.
 
-    For the test against PCA, rows are held out in five folds. With class labels, a row counts as 1 if its nearest training
-    row has its class; without, as the share of its ten nearest training rows that are among the ten nearest after the
-    projection. If the method were no better or worse than PCA, both results of a row could be exchanged; the p-value says how
-    often such exchanges make a difference as large as the one found.
+    For the test against PCA, rows are held out in five folds. With class labels, a row counts as 1 if its nearest training row
+    has its class; without, as the share of its ten nearest training rows that are still so after the projection. The p-value
+    says how often a difference as large comes from exchanging both results of rows by chance.
 
     Parameters
     ----------
@@ -160,11 +159,11 @@ def _coordinates(model: Any, X: Any) -> np.ndarray:
 
 
 def _transformed(model: Any, X: Any) -> np.ndarray:
-    """One row per sample, also where a sample is mapped to a matrix."""
     return _flat(np.asarray(model.transform(X), dtype=np.float64))
 
 
 def _flat(X: Any) -> np.ndarray:
+    """One row per sample, also where a sample is a matrix."""
     return np.reshape(X, (len(X), -1))
 
 
@@ -185,8 +184,8 @@ def _held_out(estimator: Any, other: Any, X: Any, y: Any, random: Any) -> tuple[
     folds = (KFold if small else StratifiedKFold)(FOLDS, shuffle=True, random_state=seed)
     found = []
     for train, test in folds.split(np.zeros(n), classes):
-        rows, new = taken(X, train), taken(X, test)
-        fits = [clone(method).fit(rows, None if y is None else taken(y, train)) for method in (estimator, other)]
+        rows, new = some_rows(X, train), some_rows(X, test)
+        fits = [clone(method).fit(rows, None if y is None else some_rows(y, train)) for method in (estimator, other)]
         Z = [(_transformed(fit, rows), _transformed(fit, new)) for fit in fits]
         if classes is None:
             A, B = (fits[1][:-1].transform(part) if len(fits[1]) > 1 else part for part in (rows, new))
@@ -198,18 +197,18 @@ def _held_out(estimator: Any, other: Any, X: Any, y: Any, random: Any) -> tuple[
 
 
 def _hits(Z: np.ndarray, new: np.ndarray, classes: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    known = classes >= 0
-    nearest = NearestNeighbors(n_neighbors=1).fit(Z[known]).kneighbors(new[expected >= 0], return_distance=False)
-    return (classes[known][nearest[:, 0]] == expected[expected >= 0]).astype(np.float64)
+    known, asked = classes >= 0, expected >= 0
+    return (classes[known][_nearest(Z[known], new[asked], 1)[:, 0]] == expected[asked]).astype(np.float64)
 
 
 def _recalls(X: Any, new: Any, Z: np.ndarray, Z_new: np.ndarray) -> np.ndarray:
     k = min(NEIGHBORS, len(Z) - 1)
-    before, after = (
-        NearestNeighbors(n_neighbors=k).fit(rows).kneighbors(queries, return_distance=False)
-        for rows, queries in ((X, new), (Z, Z_new))
-    )
+    before, after = _nearest(X, new, k), _nearest(Z, Z_new, k)
     return np.array([np.isin(a, b).mean() for a, b in zip(before, after, strict=True)])
+
+
+def _nearest(rows: Any, queries: Any, k: int) -> np.ndarray:
+    return NearestNeighbors(n_neighbors=k).fit(rows).kneighbors(queries, return_distance=False)
 
 
 def _exchanged(differences: np.ndarray, n: int, random: Any) -> float:

@@ -21,15 +21,15 @@ def style(number: int) -> dict[str, Any]:
     return {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number // len(COLORS) % len(MARKERS)]}
 
 
-def axes_or_new(ax: Any, width: float = 6.0, height: float = 4.2, **options: Any) -> Any:
-    return _new_figure(width, height).add_subplot(**options) if ax is None else ax
+def new_figure(width: float = 6.0, height: float = 4.2) -> Any:
+    return require("matplotlib.pyplot", "plots").figure(figsize=(width, height), layout="constrained")
 
 
 def grid_of_axes(count: int, n_columns: int, size: tuple[float, float], figure: Any, above: float = 0.0) -> Any:
     """A figure and so many axes in it, ``n_columns`` side by side; a new figure has room for axes of this size."""
     columns = min(check_count("n_columns", n_columns), count)
     rows = ceil(count / columns)
-    figure = _new_figure(size[0] * columns, size[1] * rows + above) if figure is None else figure
+    figure = new_figure(size[0] * columns, size[1] * rows + above) if figure is None else figure
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes[count:]:
         ax.remove()
@@ -45,7 +45,3 @@ def bars(ax: Any, weights: np.ndarray, features: Sequence[str], title: str) -> N
     ax.tick_params(axis="x", labelsize="x-small")
     ax.axvline(0, color="0.5", linewidth=0.8)
     ax.set_title(title, fontsize="small")
-
-
-def _new_figure(width: float, height: float) -> Any:
-    return require("matplotlib.pyplot", "plots").figure(figsize=(width, height), layout="constrained")

@@ -12,16 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ..inspection import steps
-from ._axes import axes_or_new, style
+from ._axes import new_figure, style
 
 UNKNOWN = "0.75"  # grey, for samples without a label
 MANY_CLASSES = 20  # a legend cannot tell more classes apart
 
 
 class EmbeddingDisplay:
-    """Draws samples in one, two or three dimensions, coloured by class or by a number.
-
-    One dimension is drawn as histograms, one per class.
+    """Draws samples in two or three dimensions, or in one as histograms, coloured by class or by a number.
 
     Parameters
     ----------
@@ -56,28 +54,19 @@ class EmbeddingDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: BaseEstimator,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        dimensions: Sequence[int] = (0, 1),
-        ax: Any = None,
-        **options: Any,
+        cls, estimator: BaseEstimator, X: Any, y: Any = None, *, dimensions: Sequence[int] = (0, 1), **options: Any
     ) -> EmbeddingDisplay:
         """Draw what a fitted estimator makes of X. The parameters are those of :func:`scatter`."""
         Z = np.asarray(estimator.transform(X))
         chosen = _checked(dimensions, Z.shape[1])
         last = (steps(estimator) or [estimator])[-1]
         names = [f"{type(last).__name__} {d + 1}" for d in chosen]
-        return cls(Z[:, chosen], y, names=names).plot(ax=ax, **options)
+        return cls(Z[:, chosen], y, names=names).plot(**options)
 
     @classmethod
-    def from_embedding(
-        cls, embedding: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None, **options: Any
-    ) -> EmbeddingDisplay:
-        """Draw coordinates that are there already, as :func:`scatter` does."""
-        return cls(embedding, y).plot(ax=ax, **options)
+    def from_embedding(cls, embedding: ArrayLike, y: ArrayLike | None = None, **options: Any) -> EmbeddingDisplay:
+        """Draw coordinates, as :func:`scatter` does."""
+        return cls(embedding, y).plot(**options)
 
     def plot(self, *, ax: Any = None, **options: Any) -> EmbeddingDisplay:
         """Draw the samples on ``ax``, by default in a new figure, with further parameters of ``ax.scatter`` or ``ax.hist``."""
@@ -88,7 +77,7 @@ class EmbeddingDisplay:
             raise ValueError(
                 'ax is flat, but the embedding has three dimensions; make it by add_subplot(projection="3d"), or choose two'
             )
-        ax = axes_or_new(ax, projection="3d" if Z.shape[1] == 3 else None)
+        ax = new_figure().add_subplot(projection="3d" if Z.shape[1] == 3 else None) if ax is None else ax
         if Z.shape[1] == 1:
             ax.set_ylabel("samples")
             options = {"alpha": 0.6, "bins": np.histogram_bin_edges(Z, "auto"), **options}
@@ -166,9 +155,9 @@ def scatter(estimator: Any, X: Any = None, y: ArrayLike | None = None, **options
     y : array-like of shape (n_samples,) or None, default=None
         What the samples are coloured by.
     **options
-        ``dimensions``, the two or three columns of the embedding to draw, of an estimator the first two by default; ``ax``,
-        the axes to draw on, by default new ones (three dimensions need ``projection="3d"``); and further parameters of
-        ``ax.scatter``, or of ``ax.hist`` for one dimension. Their ``c`` or ``color`` takes the place of the labels.
+        ``dimensions``, the two or three columns to draw, of an estimator the first two by default; ``ax``, the axes to draw
+        on, by default new ones (three dimensions need ``projection="3d"``); and further parameters of ``ax.scatter``, or of
+        ``ax.hist``. Their ``c`` or ``color`` takes the place of the labels.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._documented import documented
 from .._validation import check_choice
 from ..inspection import steps
-from ._axes import axes_or_new, style
+from ._axes import new_figure, style
 
 SPECTRA = {"eigenvalues_": "eigenvalue", "explained_variance_ratio_": "share of the variance"}
 
@@ -74,7 +74,7 @@ class SpectrumDisplay:
 
     def plot(self, *, ax: Any = None, **options: Any) -> SpectrumDisplay:
         """Draw the values on ``ax``, by default in a new figure, with further parameters of ``ax.plot``."""
-        ax = axes_or_new(ax)
+        ax = new_figure().add_subplot() if ax is None else ax
         values = np.ravel(self.values)
         (self.line_,) = ax.plot(np.arange(1, values.size + 1), values, **{**style(0), "markersize": 4, **options})
         ax.set(xlabel="dimension", ylabel=self.name)
@@ -147,7 +147,7 @@ class ComparisonDisplay:
         """Draw the scores on ``ax``, by default in a new figure, with further parameters of ``ax.errorbar``."""
         found = self.comparison
         measure = check_choice("measure", self.measure or found.criterion, found.measures)
-        ax = axes_or_new(ax, 7.0, 4.6)
+        ax = new_figure(7.0, 4.6).add_subplot() if ax is None else ax
         self.lines_ = []
         for i, method in enumerate(found.methods):
             scores = found.scores(method, measure)

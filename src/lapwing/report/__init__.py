@@ -45,7 +45,7 @@ def write_report(
     X, y : default=None
         What :func:`report_page` takes.
     **options
-        Further parameters of :func:`report_page`, such as ``feature_names``, ``images`` or ``stability``.
+        Further parameters of :func:`report_page`.
 
     Examples
     --------
@@ -99,8 +99,8 @@ def report_page(
     max_points : int, default=2000
         Where there are more samples than this, only so many are shown, spread evenly over the rows.
     stability : int, default=0
-        How many random halves of the rows show how certain the recommended directions are (:func:`lapwing.stability`). 100 are
-        enough, and 0 leaves this part out; loadings have intervals of 40 then (:func:`lapwing.loadings`).
+        How many random halves of the rows, such as 100, show how certain the recommended directions are
+        (:func:`lapwing.stability`); 0 leaves this part out. The intervals of loadings take as many, or 40.
     loading : str or None, default=None
         Python that defines ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code. None is a
         comment that says what they are.
@@ -144,6 +144,7 @@ def report_page(
         command=command,
         fitting=fitting,
         content=shown,
+        comparison=comparison,
         style=style,
         script=script,
         plotly=_base64(gzip.compress(plotly, 9, mtime=0)),  # 1.5 MB in the place of 5

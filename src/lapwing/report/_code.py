@@ -20,8 +20,7 @@ LONGEST_ARRAY = 1000  # an array is written out up to this many entries
 PROGRAM = """\
 cv = {splitter}
 again = compare(
-    {arguments},
-    cv=cv,
+    {arguments},{judge}
 )
 scores = again.scores({name})
 print(f"{what} on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
@@ -62,14 +61,16 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
         f"methods={{{method!r}: {code(comparison.estimator(method))}}}",
         f"dimensions=[{row['dimension']}]",
         f"scoring={criterion!r}",
-        *[f"judge={_judge(comparison.judges)!r}"] * labelled,
         f"random_state={comparison.random_state}",
         *["prepare=preparation"] * (prepare is not None),
         *[f"{key}={key}"] * bool(key),
+        "cv=cv",
+        *[f"judge={_judge(comparison.judges)!r}"] * labelled,
     ]
     text = PROGRAM.format(
         splitter=code.splitter(comparison.splitter),
         arguments=",\n    ".join(arguments),
+        judge=f"  # {Expressions()(comparison.judge)}" if labelled else "",
         name=repr(method),
         what=MEASURES.get(criterion, criterion),
         mean=row["mean"],

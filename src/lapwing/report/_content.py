@@ -81,8 +81,10 @@ def content(
     given = _given(columns, X, names, n)
     return _plain(
         {
-            "facts": _facts(comparison, given),
-            "leaks": [leak.message for leak in comparison.leaks],
+            "nColumns": len(given) or d,
+            "criterion": MEASURES.get(comparison.criterion, comparison.criterion),
+            "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
+            "chance": _chance(comparison),
             "verdict": list(_verdict(comparison, len(given) or d)),
             "summary": comparison.summary(),
             "choice": _chosen(comparison),
@@ -93,7 +95,6 @@ def content(
             "scores": {name: _scores(comparison, name) for name in comparison.methods},
             "certificate": _certificate(comparison),
             "lines": list(comparison.lines.values()),
-            "reason": comparison.reason,
             "points": {
                 "rows": rows,
                 "ids": [identities[i] for i in rows],
@@ -121,8 +122,6 @@ def content(
             "graphs": [_graph(facts) for facts in comparison.graphs],
             "confusion": own_classes and {name: comparison.confusion(name) for name in comparison.methods},
             "code": {name: program(comparison, name, loading) for name in comparison.methods},
-            "failures": comparison.failures,
-            "warnings": {name: found for name, found in comparison.warnings.items() if found},
         }
     )
 
@@ -162,27 +161,6 @@ def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | No
     own = y is None or comparison.targets is not None  # numbers to predict are no classes
     given = (comparison.labels, comparison.classes) if own else class_codes(y, comparison.n_samples)
     return given[0], None if given[1] is None else [str(name) for name in given[1]]
-
-
-def _facts(comparison: Any, given: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "n_samples": comparison.n_samples,
-        "n_features": comparison.n_features,
-        "n_columns": len(given) or comparison.n_features,
-        "n_classes": None if comparison.classes is None else len(comparison.classes),
-        "n_unknown": 0 if comparison.labels is None else int((comparison.labels < 0).sum()),
-        "n_folds": len(comparison.folds),
-        "n_neighbors": comparison.n_neighbors,
-        "n_settings": sum(len(comparison.dimensions(name)) for name in comparison.methods),
-        "criterion": MEASURES.get(comparison.criterion, comparison.criterion),
-        "judges": sorted(set(comparison.judges)),
-        "key": comparison.criterion,
-        "kept": comparison.key_name,
-        "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
-        "units": comparison.units,
-        "prepared": comparison.prepare is not None,
-        "chance": _chance(comparison),
-    }
 
 
 def _chance(comparison: Any) -> float:

@@ -8,7 +8,6 @@ from ._labels import (
     labelled_scorer,
     reducer_of,
     retrieval_scorer,
-    some_rows,
     takes_unknown_for_a_class,
 )
 from ._pairs import QuerySplit, search_scorer
@@ -16,9 +15,9 @@ from ._scores import (
     BootstrapError,
     NestedScores,
     bootstrap_error,
+    fitted_models,
     is_automatic,
     nested_scores,
-    serving,
     why_not_nested,
 )
 
@@ -30,14 +29,13 @@ __all__ = [
     "SemiSupervised",
     "TimeSplit",
     "bootstrap_error",
+    "fitted_models",
     "is_automatic",
     "labelled_scorer",
     "nested_scores",
     "reducer_of",
     "retrieval_scorer",
     "search_scorer",
-    "serving",
-    "some_rows",
     "takes_unknown_for_a_class",
     "why_not_nested",
 ]

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, TimeSeriesSplit
@@ -22,8 +21,9 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import count_rows, some_rows
 from .._labels import class_codes, known_labels
-from .._validation import check_count, check_in_memory, check_rows
+from .._validation import check_count, check_rows
 from ..metrics import mean_average_precision
 from ..reducers import Reducer
 
@@ -37,23 +37,6 @@ def takes_unknown_for_a_class(model: Any) -> bool:
     """Whether an estimator, or a step of a pipeline, reads labels and takes -1 for a class, which lapwing's methods do not."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     return any(not isinstance(step, Reducer | str) and get_tags(step).target_tags.required for step in steps)
-
-
-def _length(X: Any) -> int:
-    if hasattr(X, "count_rows"):  # a data set of pyarrow
-        return X.count_rows()
-    return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
-
-
-def some_rows(X: Any, rows: np.ndarray) -> Any:
-    """Rows of an array, a sparse matrix, a list or a data frame, by a mask or by their numbers."""
-    check_in_memory(X, "taking some of the rows")
-    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if hasattr(X, "filter") and hasattr(X, "schema"):  # a data frame of polars
-        return X[rows]
-    return X.tocsr()[rows] if sparse.issparse(X) else np.asarray(X)[rows]
 
 
 class LabelledSplit(BaseCrossValidator):
@@ -85,7 +68,7 @@ class LabelledSplit(BaseCrossValidator):
         """Rows to train with and rows to score, fold by fold. Of X only the number of rows matters."""
         if y is None:
             raise ValueError("y=None: LabelledSplit divides the rows whose labels are known; pass y")
-        codes = class_codes(y, _length(X))[0]
+        codes = class_codes(y, count_rows(X))[0]
         labelled, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         groups, splitter = None if groups is None else np.asarray(groups), self._splitter()
         zeros, of_labelled = np.zeros((len(labelled), 1)), None if groups is None else groups[labelled]
@@ -195,9 +178,8 @@ def _score_labelled(scorer: Callable, estimator: Any, X: Any, y: Any, **options:
 def retrieval_scorer(estimator: Any, X: Any, y: Any) -> float:
     """How well rows held out find others of their class among themselves, for ``scoring=`` of scikit-learn.
 
-    Each row held out is a query among the others, and the score is the mean average precision
-    (:func:`lapwing.metrics.mean_average_precision`), 1 at best. With the classes as groups it tells how well a search works
-    among classes that the estimator has not seen, which no classifier can be asked.
+    The score is the mean average precision (:func:`lapwing.metrics.mean_average_precision`), 1 at best. With the classes as
+    groups it tells how well a search works among classes that the estimator has not seen, which no classifier can be asked.
 
     Parameters
     ----------
@@ -245,17 +227,16 @@ def _classifier_has(method: str) -> Callable[[Any], bool]:
 class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Fits a reducer to all rows, and a classifier to the labelled ones alone.
 
-    In scikit-learn's own :class:`~sklearn.pipeline.Pipeline` the classifier takes -1 for a class, and a grid search rewards it
-    for predicting it. Here -1 means that the label is unknown. A reducer that would take -1 for a class, such as scikit-learn's
-    LDA, is fitted to the labelled rows. ``score`` counts labelled rows only, so this class alone makes a grid search honest.
+    In scikit-learn's own :class:`~sklearn.pipeline.Pipeline` -1 is a class, and a grid search rewards a classifier for predicting
+    it. Here -1 means that the label is unknown: ``score`` counts labelled rows only, and a reducer that would take -1 for a
+    class, such as scikit-learn's LDA, is fitted to these.
 
     Parameters
     ----------
     reducer : transformer, Pipeline of transformers, or "passthrough"
         What reduces the rows before they are classified. ``"passthrough"`` leaves X as it is.
     classifier : None or classifier, default=None
-        What classifies the reduced rows. None is ``KNeighborsClassifier(1, algorithm="brute")``, since a model file
-        holds no trees.
+        What classifies the reduced rows. None is ``KNeighborsClassifier(1, algorithm="brute")``.
 
     Attributes
     ----------
@@ -294,13 +275,12 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         check_rows(X)
         y = column_or_1d(y, warn=True)
-        known = class_codes(y, _length(X))[0] >= 0
+        known = class_codes(y, count_rows(X))[0] >= 0
         passing = isinstance(self.reducer, str) and self.reducer == "passthrough"
         self.reducer_ = FunctionTransformer(accept_sparse=True) if passing else clone(self.reducer)
         Z = reduced(self.reducer_, X, y, known)
         nearest = KNeighborsClassifier(1, algorithm="brute")  # a model file holds no trees
-        self.classifier_ = nearest if self.classifier is None else clone(self.classifier)
-        self.classifier_.fit(Z, known_part(y, known))
+        self.classifier_ = clone(self.classifier or nearest).fit(Z, known_part(y, known))
         self.classes_ = self.classifier_.classes_
         for source in (self.reducer_, self.classifier_):
             if hasattr(source, "n_features_in_"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.metrics import ndcg_score
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold
 from sklearn.preprocessing import normalize
@@ -68,8 +69,7 @@ def search_scorer(pairs: ArrayLike | Pairs, *, k: int = 10) -> Callable[..., flo
     """A scorer of how well queries find their documents, for ``scoring=`` of scikit-learn: nDCG at k, 1 at best.
 
     Each query among the rows to score searches the documents among them, nearest by angle first. A document counts 1, or the
-    weight of its pair, the less the further down it stands (:func:`sklearn.metrics.ndcg_score`). Queries whose documents are
-    not among the rows are left out.
+    weight of its pair (:func:`sklearn.metrics.ndcg_score`). Queries whose documents are not among the rows are left out.
 
     Parameters
     ----------
@@ -110,20 +110,16 @@ def _score_search(pairs: Any, k: int, estimator: Any, X: Any, y: Any = None) -> 
     Z = normalize(np.asarray(estimator.transform(X), dtype=np.float64))
     query, document = ({name: i for i, name in enumerate(names[part])} for part in (asks, ~asks))
     weights = getattr(pairs, "weights", None)
-    belongs: dict[int, dict[int, float]] = {}
     listed = getattr(pairs, "must_link", pairs)
-    for (a, b), weight in zip(listed, np.ones(len(listed)) if weights is None else weights, strict=True):
-        if a in query and b in document:
-            found = belongs.setdefault(query[a], {})
-            found[document[b]] = found.get(document[b], 0.0) + weight
+    weighed = zip(listed, np.ones(len(listed)) if weights is None else weights, strict=True)
+    belongs = [(query[a], document[b], weight) for (a, b), weight in weighed if a in query and b in document]
     if not belongs:
         raise ValueError("no query among the rows to score has a document among them; split with QuerySplit(pairs)")
-    asked, total = np.array(sorted(belongs)), 0.0
-    for some in row_blocks(asked.size, len(document)):
-        relevance = np.zeros((len(asked[some]), len(document)))
-        for row, i in zip(relevance, asked[some], strict=True):
-            row[list(belongs[i])] = list(belongs[i].values())
-        total += len(relevance) * ndcg_score(relevance, Z[asks][asked[some]] @ Z[~asks].T, k=k)
+    rows, columns, values = map(np.array, zip(*belongs, strict=True))
+    relevance = sparse.csr_array((values, (rows, columns)), shape=(len(query), len(document)))  # weights add up
+    asked, total = np.unique(rows), 0.0
+    for part in (asked[some] for some in row_blocks(asked.size, len(document))):
+        total += len(part) * ndcg_score(relevance[part].toarray(), Z[asks][part] @ Z[~asks].T, k=k)
     return total / asked.size
 
 

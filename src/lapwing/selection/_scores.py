@@ -17,12 +17,13 @@ from sklearn.model_selection import BaseCrossValidator, check_cv, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
 
+from .._arrays import some_rows
 from .._labels import known_labels
 from .._validation import check_count, rows_by_number
 from ..graphs import Alignment, Pairs, Precomputed, TangentAlignment
 from ..methods import LPI
 from ..reducers import KernelReducer, LinearReducer
-from ._labels import LabelledSplit, SemiSupervised, known_part, labelled_scorer, reduced, reducer_of, some_rows
+from ._labels import LabelledSplit, SemiSupervised, known_part, labelled_scorer, reduced, reducer_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +84,9 @@ def nested_scores(
     """Cross-validate a classifier on the first d components, for many d, with one fit per split.
 
     The scores are those of :class:`sklearn.model_selection.GridSearchCV` over ``n_components``, which fits anew for each d:
-    the first d eigenvectors of a larger solution are the solution for d (section 2.7 of [1]_ chooses d and k this way; for k,
-    call it for several graphs). Where ``pca="auto"`` keeps more principal directions for more components, a few more fits are
-    made. Methods whose first components depend on their number in other ways are refused. Rows of unknown label (-1) take part
-    in fitting the reducer alone.
+    the first d eigenvectors of a larger solution are the solution for d (section 2.7 of [1]_ chooses d and k this way). Where
+    ``pca="auto"`` keeps more principal directions for more components, a few more fits are made. Methods whose first components
+    depend on their number in other ways are refused. Rows of unknown label (-1) take part in fitting the reducer alone.
 
     Parameters
     ----------
@@ -160,17 +160,12 @@ class _EveryDimension(BaseEstimator):
     def fit(self, X: Any, y: Any) -> _EveryDimension:
         known, rows = known_labels(y), {}
 
-        def fitted(d: int) -> Any:
-            model = clone(self.estimator)
-            reducer_of(model).set_params(n_components=d)
-            rows[id(model)] = np.asarray(reduced(model, X, y, known))
-            return model
+        def fit(model: Any) -> None:
+            rows[model] = np.asarray(reduced(model, X, y, known))
 
-        self.models_ = serving(fitted, sorted(set(self.dimensions)), is_automatic(reducer_of(self.estimator)))
+        self.models_ = fitted_models(self.estimator, self.dimensions, fit)
         labels = known_part(y, known)
-        self.classifiers_ = [
-            clone(self.classifier).fit(rows[id(self.models_[d])][:, :d], labels) for d in self.dimensions
-        ]
+        self.classifiers_ = [clone(self.classifier).fit(rows[self.models_[d]][:, :d], labels) for d in self.dimensions]
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -180,30 +175,37 @@ class _EveryDimension(BaseEstimator):
 
 
 def _score_each(scorer: Any, model: _EveryDimension, X: Any, y: Any) -> dict[str, float]:
-    rows = {id(fitted): np.asarray(fitted.transform(X)) for fitted in model.models_.values()}
+    rows = {fitted: np.asarray(fitted.transform(X)) for fitted in set(model.models_.values())}
     parts = zip(model.dimensions, model.classifiers_, strict=True)
-    return {str(d): scorer(fitted, rows[id(model.models_[d])][:, :d], y) for d, fitted in parts}
+    return {str(d): scorer(fitted, rows[model.models_[d]][:, :d], y) for d, fitted in parts}
 
 
-def serving(fitted: Callable[[int], Any], dimensions: list[int], automatic: bool) -> dict[int, Any]:
-    """For each number of dimensions, a fitted model whose first components are those of that number.
+def fitted_models(estimator: Any, dimensions: Iterable[int], fit: Callable[[Any], Any]) -> dict[int, Any]:
+    """For each number of dimensions, a model that was fitted, and whose first components are those of that number.
 
-    One fit with the largest number serves all, but where ``pca="auto"`` keeps more principal directions for more components,
-    only the numbers with the same directions. These ranges are found by halving.
+    If the first components do not depend on how many there are, one fit with the largest number serves all. Where
+    ``pca="auto"`` keeps more principal directions for more components, it serves the numbers with the same directions, and
+    these ranges are found by halving.
     """
-    first, last = dimensions[0], dimensions[-1]
-    models = {last: fitted(last)}
-    if not automatic:
-        return dict.fromkeys(dimensions, models[last])
-    models.setdefault(first, models[last] if first == last else fitted(first))
+    dimensions, reducer, models = sorted(set(dimensions)), reducer_of(estimator), dict[int, Any]()
+
+    def fitted(d: int) -> Any:
+        if d not in models:
+            models[d] = clone(estimator)
+            reducer_of(models[d]).set_params(n_components=d)
+            fit(models[d])
+        return models[d]
+
+    if not is_automatic(reducer):
+        one_serves_all = why_not_nested(reducer) is None
+        return {d: fitted(dimensions[-1] if one_serves_all else d) for d in dimensions}
 
     def fill(low: int, high: int) -> None:
-        below, above = models[dimensions[low]], models[dimensions[high]]
+        above, below = fitted(dimensions[high]), fitted(dimensions[low])
         if reducer_of(below).n_pca_ == reducer_of(above).n_pca_:
             models.update(dict.fromkeys(dimensions[low:high], above))
         elif high - low > 1:
             middle = (low + high) // 2
-            models[dimensions[middle]] = fitted(dimensions[middle])
             fill(middle, high)
             fill(low, middle)
 
@@ -325,9 +327,8 @@ def bootstrap_error(
 ) -> BootstrapError:
     """Estimate the error rate of a classifier on reduced data by the bootstrap.
 
-    Fits are on as many samples drawn with replacement, and tests on those left out. Samples that
-    are drawn several times are neighbours at distance 0, and leave less room for others in a graph of few neighbours. Rows of
-    unknown label (-1) take part in every fit of the reducer alone (:class:`SemiSupervised`).
+    Fits are on as many samples drawn with replacement, and tests on those left out. Samples drawn several times are neighbours at
+    distance 0, and leave less room for others. Rows of unknown label (-1) take part in every fit of the reducer alone.
 
     Parameters
     ----------
