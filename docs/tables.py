@@ -284,9 +284,11 @@ def of_speed() -> str:
             continue
         ours, bar = sides[function]["work"], next(iter(sides.values()))["work"]
         bounds = {side.__name__: most for side, most in speed.CASES[case][1]}
-        beside = [f"{ours / bar:.2f}", f"{bounds[function]:.2g}"] if other else ["", ""]
+        beside = [f"{ours / bar:.2f}", f"{bounds[function]:.3g}"] if other else ["", ""]
         lines.append([f"`{case}`", what, other, f"{bar:.3g}" if other else "", f"{ours:.3g}", *beside])
-    return markdown(["case", "what is done", "floor or other", "s", "lapwing, s", "ratio", "at most"], lines)
+    table = markdown(["case", "what is done", "floor or other", "s", "lapwing, s", "ratio", "at most"], lines)
+    over = [line[0] for line in lines if line[2] and float(line[5]) > float(line[6])]
+    return table + (f"\nHigher than it should be: {', '.join(over)}.\n" if over else "")
 
 
 def of_few() -> str:
