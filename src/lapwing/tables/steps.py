@@ -104,7 +104,19 @@ class Prepared:
         return replace(self, steps=steps, table=replace(self.table, X=Pipeline(_after(steps)).transform(self.given)))
 
     def model(self, estimator: Any) -> Any:
-        """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read."""
+        """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from lapwing import LPP
+        >>> from lapwing.tables import Table, prepare
+        >>> birds = pd.DataFrame({"wing": ["23,1", "", "21,0", "22,5"], "colour": ["black", "white", "black", "white"]})
+        >>> prepared = prepare(Table(birds, feature_names=["wing", "colour"]))
+        >>> model = prepared.model(prepared.settled(LPP(1)).fit(prepared.table.X))
+        >>> model.transform(pd.DataFrame({"colour": ["black ", None], "ringed": ["yes", "no"], "wing": ["22,0", "?"]})).shape
+        (2, 1)
+        """
         if not self.steps:
             return estimator
         last = estimator.steps if isinstance(estimator, Pipeline) else [(type(estimator).__name__.lower(), estimator)]
