@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.model_selection import GridSearchCV
 from sklearn.semi_supervised import LabelSpreading
 
-from lapwing import LPP, MMC, OLPP, KernelLPP, LaplacianScore, load, save
+from lapwing import LFDA, LPP, MMC, OLPP, KernelLFDA, KernelLPP, LaplacianScore, load, save
 from lapwing.data import as_data
 from lapwing.graphs import KNN, Propagated
 from lapwing.selection import LabelledSplit, SemiSupervised
@@ -88,7 +88,7 @@ def test_rows_that_no_label_reaches_stay_unknown():
     assert labels.tolist() == [4] * 10 + [7] * 10 + [-1] * 10
 
 
-@pytest.mark.parametrize("method", [LPP(5), OLPP(5), KernelLPP(5), LaplacianScore(5)])
+@pytest.mark.parametrize("method", [LPP(5), OLPP(5), KernelLPP(5), LaplacianScore(5), LFDA(5), KernelLFDA(5)])
 def test_the_map_is_that_of_all_rows_with_the_labels_that_spread(method):
     model = method.set_params(graph=Propagated(FIRST)).fit(X, Y)
     labels = model.graph_.labels_

@@ -100,8 +100,8 @@ class NeighborGraph(Graph):
     def _width(self, data: Data, edges: Edges) -> float:
         """The width t of heat weights, 1 where the rule gives 0.
 
-        ``"half-median"`` is t = 2 sigma^2 with sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and
-        Saad (2009, section 6.1). Where a sample of rows was searched for, these are rows of the sample.
+        ``"half-median"``, the rule of Kokiopoulou and Saad (2009, section 6.1), is t = 2 sigma^2 with sigma half the median
+        distance among 1,000 rows, or rows of the sample that was searched for.
         """
         if not isinstance(self.t, str):
             return self.t if isinstance(self.t, float) and 0 < self.t < np.inf else check_positive("t", self.t)
@@ -242,8 +242,7 @@ class Radius(NeighborGraph):
     Parameters
     ----------
     radius : float, default=1.0
-        The largest distance of a link. Where a paper bounds the squared distance by :math:`\epsilon`, it is
-        :math:`\sqrt{\epsilon}`. Rows without neighbours stay without links.
+        The largest distance of a link, :math:`\sqrt{\epsilon}` where a paper bounds the squared distance by :math:`\epsilon`.
     weights : {"heat", "binary", "cosine", "dot"} or callable, default="heat"
         As in :class:`KNN`. ``"self-tuning"`` needs a number of neighbours.
     t, metric, metric_params : As in :class:`KNN`
@@ -310,9 +309,8 @@ class Radius(NeighborGraph):
 class Repulsion(Searching):
     r"""Links near rows of different classes, which a projection should keep apart.
 
-    Each row is linked to those of its k nearest neighbours, searched among *all* rows, that are of another class, where both
-    labels are known. A link counts in both directions [1]_. Subtract the graph from what attracts:
-    ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
+    Each row is linked to those of its k nearest neighbours among *all* rows that are of another class [1]_. Subtract the graph
+    from what attracts: ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
 
     Parameters
     ----------
@@ -397,8 +395,7 @@ class ClosestPairs(Graph):
     Parameters
     ----------
     n_pairs : int, default=20
-        How many pairs per class are linked, the closest ones; all of them where a class has fewer. The graph has the pairs of
-        all classes.
+        How many pairs per class are linked, the closest ones; all of them where a class has fewer.
     metric : As in :class:`KNN`
 
     Examples

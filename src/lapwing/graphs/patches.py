@@ -428,10 +428,8 @@ class TangentAlignment(PatchGraph):
         k, d = check_count("n_neighbors", self.n_neighbors), self.n_components
         check_choice("include_self", self.include_self, (True, False))
         if d is None:
-            raise ValueError(
-                "TangentAlignment needs the dimension of the tangent spaces: give its n_components, or use it in an estimator "
-                "that has n_components"
-            )
+            where = "give its n_components, or use it in an estimator that has n_components"
+            raise ValueError(f"TangentAlignment needs the dimension of the tangent spaces: {where}")
         if check_count("n_components", d) >= k - (not self.include_self):
             less = (
                 "" if self.include_self else " - 1, since a patch lacks the sample it belongs to (include_self=False)"

@@ -185,7 +185,7 @@ class Propagated(Graph):
 def poisson_scores(W: sparse.csr_array, codes: np.ndarray, n_classes: int) -> np.ndarray:
     """The scores of Poisson learning, about their mean in each piece of the graph, in units of their overall deviation.
 
-    They are minus infinity in pieces without a label, and for classes that have no label in the piece.
+    Classes without a label in the piece have minus infinity.
     """
     n, known = codes.size, np.flatnonzero(codes >= 0)
     Y = sparse.csr_array((np.ones(known.size), (known, codes[known])), shape=(n, n_classes)).toarray()

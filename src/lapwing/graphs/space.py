@@ -25,10 +25,7 @@ LISTED_LINKS = 100
 
 
 class OfValues(Graph):
-    """Graphs of values of which each row has one. Rows of equal value are linked, as are rows of neighbouring values.
-
-    :math:`W_{ij} = M_{u_i u_j}` for i other than j, where :math:`u_i` is the value of row i.
-    """
+    """Graphs of values of which each row has one: :math:`W_{ij} = M_{u_i u_j}` for i other than j and values u."""
 
     def _values(self, data: Data) -> tuple[sparse.csr_array, np.ndarray]:
         """M, symmetric, with the weight between rows of equal value on its diagonal; and the value of each row, -1 for none."""
@@ -62,11 +59,7 @@ def listed_links(M: sparse.csr_array, values: np.ndarray) -> sparse.csr_array | 
 
 
 def factored(M: sparse.csr_array, values: np.ndarray) -> Term:
-    """L and D, with W in the form of factors.
-
-    One factor joins the rows of the values u and v with their weight. What it adds within u and within v is subtracted
-    again.
-    """
+    """L and D. One factor joins the rows of the values u and v; what it adds within u and within v is subtracted again."""
     Z, equal = indicators(values, M.shape[0]), M.diagonal()
     upper = sparse.coo_array(sparse.triu(M, 1))
     ends, edge = np.concatenate([upper.row, upper.col]), np.tile(np.arange(upper.nnz), 2)
@@ -169,10 +162,8 @@ def target_matrix(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
     try:
         Y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"Target reads y as numbers, and it holds something else ({error}); encode grades in their order, as OrdinalEncoder "
-            "does, or use SameClass for classes without one"
-        ) from error
+        remedy = "encode grades in their order, as OrdinalEncoder does, or use SameClass for classes without one"
+        raise ValueError(f"Target reads y as numbers, and it holds something else ({error}); {remedy}") from error
     if Y.ndim not in (1, 2) or len(Y) != n:
         raise ValueError(
             f"y has shape {Y.shape}, but X has {n} samples; pass one target, or one row of targets, per sample"
@@ -314,7 +305,6 @@ class Delaunay(OfValues, NeighborGraph):
         new, triangles = X[n_fitted:].astype(np.float64), self._triangulated(points)
         inside, nearest = triangles.find_simplex(new), spatial.KDTree(points).query(new)[1]
         corners = np.where(inside[:, None] >= 0, triangles.simplices[inside], nearest[:, None])
-        # Outside of all triangles, all corners are the nearest place.
         linked = np.stack([np.repeat(np.arange(len(new)), corners.shape[1]), corners.ravel()])
         rows, cols = np.unique(linked, axis=1)
         edges = rows, cols, np.linalg.norm(new[rows] - points[cols], axis=1)

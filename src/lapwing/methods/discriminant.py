@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 
 from .._validation import check_count
 from ..auto import GraphFacts, Rules, Settings
-from ..data import Data, total
+from ..data import Data, as_data, total
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, Pairs, SameClass
 from ..maps import ROUNDING, Coordinates
 from ..operators import Structured, diagonal
@@ -287,7 +287,7 @@ class DNE(Supervised, LinearReducer):
         negative = values < -1e-10 * np.abs(values).max()
         if not negative.any():
             raise ValueError(
-                "n_components=None keeps the directions of negative eigenvalue, and there are none here; give a number"
+                "n_components=None keeps directions of negative eigenvalue, and there are none; give a number"
             )
         kept = {"values": values[negative], "vectors": vectors[:, negative]}
         return found._replace(solution=found.solution._replace(**kept, following=values[~negative].min(initial=np.inf)))
@@ -298,6 +298,8 @@ def local_fisher(data: Data, graphs: GraphFacts) -> Problem:
 
     S_lw divides the weights of class c by n_c, and S_lm divides them by n. So they are n_c / n times as large in S_lm.
     """
+    if hasattr(graphs.graph, "labels_"):  # which have spread
+        data = as_data(data.X, graphs.graph.labels_)
     within, classes = build_terms("graph", graphs.graph, data, graphs.equal_say), data.classes
     L, sizes = laplacian_sum(within), data.class_sizes
     by_sample = L if data.weights is None else L.repeated(data.weights)  # a row may stand for several samples
@@ -319,23 +321,23 @@ class LFDA(Supervised, LinearReducer):
 
     The scatters are sums of :math:`\tfrac12 W_{ij} (x_i - x_j)(x_i - x_j)^\top` over all pairs [1]_. For a pair within class
     c, :math:`W^{lw}_{ij} = A_{ij}/n_c` and :math:`W^{lb}_{ij} = A_{ij}(1/n - 1/n_c)`, where the affinity A is large for near
-    samples and 0 for far ones. For a pair of different classes, :math:`W^{lw}_{ij} = 0` and :math:`W^{lb}_{ij} = 1/n`. So
-    samples of a class that are far apart need not come together. The same directions solve
+    samples and 0 for far ones, which need not come together. For a pair of different classes, :math:`W^{lw}_{ij} = 0` and
+    :math:`W^{lb}_{ij} = 1/n`. The same directions solve
 
     .. math::
         \min_V \operatorname{tr}(V^\top S_{lw} V)
         \quad\text{subject to}\quad V^\top S_{lm} V = I, \quad S_{lm} = S_{lw} + S_{lb}                      \tag{2}
 
-    with a constraint that is never indefinite; an eigenvalue of (2) is 1 / (1 + that of (1)). :class:`KernelLFDA` is not linear.
+    with a constraint that is never indefinite; an eigenvalue of (2) is 1 / (1 + that of (1)).
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
         As in :class:`LPP`. It may be more than the number of classes minus one. A share of the objective, a float, raises an
         error, because a ratio of two graphs has no total.
-    graph : None, int, "supervised", graph or matrix, default=None
+    graph : None, int, "supervised", "propagate", graph or matrix, default=None
         The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, an integer k is
-        ``LocalClass(k)``, and ``"supervised"``, which is ``SameClass()``, gives linear discriminant analysis. Other graphs must
+        ``LocalClass(k)``, and ``"supervised"`` and ``"propagate"`` give linear discriminant analysis. Other graphs must
         link samples of one class, as ``KNN(5) & SameClass()`` does.
     center : As in :class:`OLPP`
     ... : As in :class:`LPP`, without ``trace_ratio_``
@@ -372,13 +374,12 @@ class LSDA(Supervised, LinearReducer):
         \quad\text{subject to}\quad V^\top X^\top D_w X V = I                                         \tag{1}
 
     A graph of neighbours is split in two: :math:`W_w` has its links within classes, with degrees :math:`D_w` and Laplacian
-    :math:`L_w = D_w - W_w`, and :math:`L_b` is the Laplacian of its links across classes [1]_. What is solved is
+    :math:`L_w = D_w - W_w`, and :math:`L_b` is the Laplacian of its links across classes [1]_. What is solved differs by the
+    constant :math:`1 - \alpha` per direction:
 
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top ((1 - \alpha) L_w - \alpha L_b) X V)
         \quad\text{subject to}\quad V^\top X^\top D_w X V = I                                         \tag{2}
-
-    which differs from (1) by the constant :math:`1 - \alpha` per direction.
 
     Parameters
     ----------
@@ -529,7 +530,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         """Unlike elsewhere, directions of which no pair says anything take part, and the ridge is all that they have of P."""
         if data.is_large:
             raise ValueError(
-                f"X is too large to be decomposed whole (sparse, {data.X.shape}); put a TruncatedSVD before {type(self).__name__}"
+                f"X is too large to be decomposed whole (sparse, {data.X.shape}); put a TruncatedSVD before RCA"
             )
         k = self.n_components if self.n_components is None else check_count("n_components", self.n_components)
         T, P = F.form(laplacian_sum(problem.minimise)), F.form(problem.subject_to)
@@ -550,9 +551,8 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         if hasattr(given, "reindex") and hasattr(data.given, "iloc"):
             given = given.reindex(data.given.index)
             if given.isna().any():
-                raise ValueError(
-                    f"sides does not know the row {given.index[given.isna()][0]!r} of X; give each row a side"
-                )
+                unknown = given.index[given.isna()][0]
+                raise ValueError(f"sides does not know the row {unknown!r} of X; give each row a side")
         names, sides = np.unique(column_or_1d(given), return_inverse=True)
         if sides.size != data.n:
             raise ValueError(f"sides has {sides.size} entries, and X has {data.n} rows: give one per row")

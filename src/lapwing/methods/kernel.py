@@ -38,8 +38,7 @@ class KernelLPP(KernelReducer):
     Parameters
     ----------
     graph
-        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. The graph is built on X, and not on the kernel's
-        features. With ``kernel="precomputed"``, where there is no X, neighbours are found by the distances of the kernel.
+        As in :class:`LPP`. The graph is built on X, or, with ``kernel="precomputed"``, by the distances of the kernel.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
         What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions among the
         kernel's features,
@@ -48,10 +47,9 @@ class KernelLPP(KernelReducer):
             \min_\alpha \operatorname{tr}(\alpha^\top K L K \alpha)
             \quad\text{subject to}\quad \alpha^\top K \alpha = I                                           \tag{2}
 
-        which is kernel :class:`OLPP`. With ``graph=Reconstruction(5)`` or ``graph=-CodingLength(5)`` it is kernel :class:`ONPP`
-        or kernel :class:`LPCA`, and with ``graph=-Complete()`` it is kernel PCA. ``"trace-ratio"`` minimises the quotient of
-        both traces under (2), as in :class:`LPP`. ``"orthogonal"`` and ``"trace-ratio"`` take no ridge, and their ``scaling``
-        is ``"unit"``.
+        which is kernel :class:`OLPP`; with ``graph=Reconstruction(5)``, ``-CodingLength(5)`` or ``-Complete()`` it is kernel
+        :class:`ONPP`, :class:`LPCA` or PCA. ``"trace-ratio"`` minimises the quotient of both traces under (2), as in
+        :class:`LPP`. Both take no ridge, and their ``scaling`` is ``"unit"``.
     kernel : str or callable, default="rbf"
         How similar two samples are: any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or ``"precomputed"``,
         where X is the kernel matrix.
@@ -62,15 +60,14 @@ class KernelLPP(KernelReducer):
         The share is a half where no labels attract, and a quarter where labels and neighbours do. Where labels alone attract,
         it follows from how many directions the variance is spread over.
     degree : float, default=3
-        The degree of the polynomial kernel. Other kernels ignore it.
+        The degree of the polynomial kernel.
     coef0 : float, default=1
-        The constant in the polynomial and sigmoid kernels. Other kernels ignore it.
+        The constant in the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         The parameters of a kernel that is a callable.
     landmarks : int, default=None
-        Approximate the kernel by this many samples, drawn at random (the Nyström method, scikit-learn's
-        :class:`~sklearn.kernel_approximation.Nystroem`). Time and memory then grow linearly with the number of samples. None
-        keeps all, up to 10,000 samples. For more samples, None raises an error, because the kernel matrix would be too large.
+        Approximate the kernel by this many samples, drawn at random (the Nyström method), in time and memory that grow linearly
+        with the number of samples. None keeps all samples, up to 10,000; more would make the kernel matrix too large.
     random_state : int, RandomState instance or None, default=None
         Makes the draw of the landmarks repeatable.
     scaling

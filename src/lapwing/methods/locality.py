@@ -42,8 +42,7 @@ class LPP(LinearReducer):
 
     Labels act through the graph. ``graph="supervised"`` is linear discriminant analysis with a ridge; without a ridge, and
     with ``pca=None``, it is linear discriminant analysis itself. After a projection on principal components, on faces, the
-    method is known as Laplacianfaces [2]_. What ``"auto"`` stands for in each case is on the page "Defaults" of the
-    documentation, with the measurements behind it.
+    method is known as Laplacianfaces [2]_. What ``"auto"`` stands for is measured on the page "Defaults".
 
     Parameters
     ----------

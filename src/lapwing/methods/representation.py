@@ -188,8 +188,7 @@ class GLPCA(_Representing):
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row of (2): ``((1 - b) + b d / xi - g) q = (1 - b) / lambda U'x + b / xi sum_j w_j q_j`` for eigenvalue g.
 
-        Where the factor on the left is near 0, the equation has a pole. There, and beyond it, q is the mean of those of the
-        neighbours.
+        Near and beyond the pole, where the factor on the left is near 0, q is the mean of those of the neighbours.
         """
         beta, (lam, xi), Q = self.beta_, self.scales_, self.embedding_.astype(np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
@@ -391,7 +390,7 @@ class _Multipliers:
     """The state of the augmented Lagrangian: rows of X = offset + Q Uᵀ + E, multipliers C, and the last eigenvectors.
 
     E and C are multiples of the same rows a: eq. 21 is ``E = s a``, and with it eq. 22 is ``C = -mu (1 - s) a``. Where the
-    centre ``moves``, the offset is fitted together with U. It is the coefficient of the constant vector, which Q never holds.
+    centre ``moves``, the offset is fitted together with U, as the coefficient of the constant vector.
     """
 
     def __init__(
@@ -557,8 +556,7 @@ class GraphPCA(_Variance):
     Parameters
     ----------
     n_components
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
-        eigenvalues of (2).
+        As in :class:`LPP`. A float between 0 and 1 is a share of the sum of all eigenvalues of (2).
     graph : None, int, graph or matrix, default=None
         Which samples are neighbours, and should be alike. None is ``KNN(5, weights="binary")`` on X, and an integer k is the
         same with k neighbours. Where samples have places, give a graph of these: a matrix W, or a graph of other columns.

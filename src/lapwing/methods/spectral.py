@@ -47,15 +47,12 @@ class LaplacianEigenmaps(FreeReducer):
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         The coordinates of the fitted samples. In each column, the entry of largest absolute value is positive.
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalue of each coordinate, in ascending order.
-    n_connected_components_ : int
-        How many pieces the graph that attracts falls into.
     X_fit_ : ndarray of shape (n_samples, n_features)
         The fitted samples, which :meth:`transform` searches for neighbours.
     graph_ : Graph
         The graph that was used, with the values that it took from the data, such as the heat width, written out.
-    settings_, solver_, certificate_, n_features_in_, feature_names_in_ : As in :class:`LPP`
+    eigenvalues_, n_connected_components_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -89,9 +86,7 @@ class LaplacianEigenmaps(FreeReducer):
     def _extended(self, X: np.ndarray) -> np.ndarray:
         """Solve for the coordinates y of a new row of weights w and degree d, given those of the fitted rows, Y.
 
-        For an eigenvalue l the equation is d y - w'Y = l d y. Under B = I its right side is l y.
-
-        Similarities have no d on the left: -w'Y = l d y.
+        For an eigenvalue l it is d y - w'Y = l d y, with l y on the right under B = I, and no d on the left for similarities.
         """
         if self.extension != "nystrom":
             return super()._extended(X)
