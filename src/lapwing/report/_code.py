@@ -70,7 +70,8 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
     text = PROGRAM.format(
         splitter=code.splitter(comparison.splitter),
         arguments=",\n    ".join(arguments),
-        judge=f"  # {Expressions()(comparison.judge)}" if labelled else "",
+        judge=f"  # {Expressions()(comparison.judge)}{', in most folds' * (len(set(comparison.judges)) > 1)}"
+        * labelled,
         name=repr(method),
         what=MEASURES.get(criterion, criterion),
         mean=row["mean"],
@@ -78,9 +79,8 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
     if loading is None:
         n, d = comparison.n_samples, comparison.n_features
         parts = [f"X: array of {f'shape {(n, d)}' if prepare is None else f'{n} rows, as compare was given them'}"]
-        parts += [f"y: its labels{', -1 where unknown' * partly}"] * labelled + [f"{key}: one value per row"] * bool(
-            key
-        )
+        parts += [f"y: its labels{', -1 where unknown' * partly}"] * labelled
+        parts += [f"{key}: one value per row"] * bool(key)
         loading = f"# {'; '.join(parts)}; rows in the same order"
         loading += f"\npreparation = {code(prepare)}" if prepare is not None else ""
     return f"{code.imports()}\n\n{loading.strip()}\n\n{text}"
