@@ -404,6 +404,35 @@ def test_alpha_0_is_l21_pca():
     assert subspace_angles(robust.embedding_, plain.embedding_).max() < 1e-8
 
 
+def multipliers_step_by_step(X, k, alpha, L, rho, tol):
+    """Equations 17 to 23 of the paper, each step with all eigenvectors of a dense matrix."""
+    X = X - X.mean(axis=0)
+    n, mu = len(X), 1 / np.linalg.norm(X, axis=1).mean()
+    E, C, H = np.zeros_like(X), np.zeros_like(X), np.eye(n) - 1 / n
+    gap = np.inf
+    while gap > tol * np.linalg.norm(X):
+        M = X - E - C / mu
+        away = 2 * alpha / mu * np.trace(L) * (H - np.eye(n))  # the constant vector comes last
+        Q = np.linalg.eigh(H @ (M @ M.T - 2 * alpha / mu * L) @ H + away)[1][:, -k:]
+        shown = Q @ (Q.T @ M)
+        A = X - shown - C / mu
+        E = np.maximum(1 - 1 / (mu * np.linalg.norm(A, axis=1)), 0)[:, None] * A
+        C += mu * (E - X + shown)
+        gap, mu = np.linalg.norm(E - X + shown), rho * mu
+    return Q
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3])
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_paper_preset_takes_the_printed_steps(k, beta):
+    # With the paper's rho the end depends on each step, so that steps with nearly right eigenvectors end elsewhere.
+    S = load_digits().data[:200]
+    L = laplacian_sum(KNN(5).build(S)).toarray()
+    fitted = RobustGLPCA(k, graph=KNN(5), beta=beta, preset="paper").fit(S)
+    Q = multipliers_step_by_step(S, k, fitted.alpha_, L, 1.2, 1e-6)
+    assert subspace_angles(fitted.embedding_, Q).max() < 1e-5
+
+
 def test_new_rows_of_the_robust_form():
     S, _, _ = corrupted()
     plain = literal(L21PCA, 3).fit(S)

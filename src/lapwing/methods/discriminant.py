@@ -459,7 +459,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         How many directions to keep. None keeps all.
     pairs : array-like of shape (n_pairs, 2), graph or None, default=None
         The row indices of the pairs. A :class:`~lapwing.graphs.Pairs` names rows by their id, or weighs the pairs; any other
-        graph links rows by weights. None takes all pairs of samples that have the same label in y.
+        graph links rows by weights. None is ``SameClass()``: P is the covariance within the classes of y.
     sides : array-like of shape (n_samples,) or None, default=None
         Which side each sample is on, where there are two kinds, such as ``"query"`` and ``"document"``: T is then the mean of
         the covariances of the sides, each about its own mean. A series of pandas goes by the row names of a data frame.

@@ -78,7 +78,7 @@ class LPP(LinearReducer):
         ``"auto"`` chooses by how the variance is spread over directions.
     ridge : "auto" or float, default="auto"
         How strongly directions of little variance are kept from winning by chance: this number, times the mean eigenvalue of
-        the constraint's matrix, is added to the diagonal of that matrix.
+        the constraint's matrix, is added to its diagonal, and times the mean eigenvalue of the graph to the objective's.
 
         ``"auto"`` is above 0 where labels attract and nothing repels, and on rows of words, which are nearly all 0.
     pca : "auto", None, int, float or "lanczos", default="auto"

@@ -29,7 +29,7 @@ from .about import About
 from .discriminant import Supervised, covariance
 
 NEAR_POLE = 0.05  # below this share of the fitted rows' median factor, the equation of a new row is near a pole
-RHO = 1.02  # rho="auto" of the robust methods
+RHO = 1.02  # rho="auto" of the robust methods; eigenvectors cannot follow a faster growth from step to step
 ROOM = 30  # dimensions that the basis of a robust step leaves free, to be taken where products give no new directions
 
 
@@ -272,7 +272,7 @@ class _Robust(_Representing):
         mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
         state = _Multipliers(X, L, k, self._weight(X, L, mu), mu, centre, moves=self.center != "mean")
         while not state.violation <= self.tol and state.n_steps < self.max_iter:
-            state.step(state.mu * rho if state.n_steps else mu)
+            state.step(state.mu * rho if state.n_steps else mu, anew=rho > RHO)
         if not state.violation <= self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, "
@@ -319,7 +319,7 @@ class RobustGLPCA(_Robust):
 
     for the centred X. The norms of the errors are added up, and not their squares, so that grossly corrupted samples keep
     their corruption as an error. It is solved by augmented Lagrange multipliers: each step is a :class:`GLPCA` of X less the
-    errors found so far, and a shrinkage of the errors [1]_.
+    errors found so far, and a shrinkage of the errors [1]_. Up to ``rho=1.02`` it only improves the last eigenvectors.
 
     Parameters
     ----------
@@ -403,14 +403,14 @@ class _Multipliers:
         self.size = np.linalg.norm(X)
         self.violation, self.n_steps = np.inf, 0
 
-    def step(self, mu: float) -> None:
+    def step(self, mu: float, anew: bool) -> None:
         multiplier = -self.mu / mu * (1 - self.s)  # C / mu = multiplier a
         A = self.X - (self.s + multiplier) * self.a  # eq. 18, with the multiplier
         if self.moves:
             self.offset = A.mean(axis=0)
             A -= self.offset
         self.represented = A
-        self._rotate(self._minimised(A, mu))
+        self._rotate(self._minimised(A, mu), anew)
         self.U = A.T @ self.Q
         residual = self.residual
         self.a = residual - multiplier * self.a
@@ -449,10 +449,10 @@ class _Multipliers:
         constant = np.full((n, 1), n**-0.5)
         return Solution(self.values, self.Q, n - 1, "alm", matrix, deflated=constant, scale=scale)
 
-    def _rotate(self, matrix: LinearOperator) -> None:
+    def _rotate(self, matrix: LinearOperator, anew: bool) -> None:
         """Improve the eigenvectors within the space that they span together with two more products, without the constant."""
         n, k = self.Q.shape
-        if 3 * k + ROOM > n:  # that space would be nearly the whole space
+        if anew or 3 * k + ROOM > n:  # in the second case that space would be nearly the whole space
             found = self._solved(matrix, k)
             self.Q, self.values = found.vectors, found.values
             return
