@@ -21,10 +21,10 @@ WORD_SHARE = 0.05
 # Of rows of words a share of the variance takes nearly all directions. In its place, where no labels attract:
 WORD_RIDGE = 3.0  # ridge="auto", in units of the constraint's mean eigenvalue
 WORD_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
-# From so many rows and columns of words on, one direction in so many or fewer is found without a dense matrix. Where neighbours
-# attract, many directions are nearly as good as the best, and finding them takes longer: either way takes 2.5 s at 4,500 x 1,800.
+# From so many rows and columns on, one direction in so many or fewer is found without a dense matrix where such a one costs more:
+# its side, cubed, is so many times the number of entries that are not 0. Where neighbours attract, many directions are nearly as
+# good as the best, and finding them takes longer.
 PRODUCT_SIDE, NEIGHBOR_SIDE, PRODUCT_FEW = 500, 1800, 20
-# Of other rows this is so where a dense matrix costs more: its side, cubed, is so many times the number of entries not 0.
 PRODUCT_COST, NEIGHBOR_COST = 4_000, 80_000
 # scaling="auto" is "constraint" where two things hold: the DOMINANT leading directions hold more than DOMINANT_SHARE of the
 # variance, and 98 % of the variance takes more than MANY_DIRECTIONS.
@@ -211,7 +211,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     soon = graphs.labels_alone or ridge == 0
     least_side, cost = (PRODUCT_SIDE, PRODUCT_COST) if soon else (NEIGHBOR_SIDE, NEIGHBOR_COST)
     few = count is not None and least_side <= side >= PRODUCT_FEW * count and given.get("normalize") != "trace"
-    by_products = few and kept is None and (of_words or rules.by_form or side**3 >= cost * entries)
+    by_products = few and kept is None and side**3 >= cost * entries
     keep = Keep(kept, count or 1, least, principal)
     return Settings(count, keep, ridge, graphs.equal_say, by_products=by_products, of_words=of_words)
 
