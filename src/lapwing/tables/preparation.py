@@ -170,26 +170,15 @@ class Preparation(TransformerMixin, BaseEstimator):
         return np.column_stack([*used.values()])
 
     def transform(self, X: Any) -> np.ndarray:
-        """The columns that are used, as numbers and categories.
+        """The columns that are used, as an array of floats, or, with categories, of objects: floats and text.
 
-        Parameters
-        ----------
-        X : data frame, table, dict of columns, or array-like of shape (n_samples, n_features)
-            Columns are found by their names, and others may be beside them. Those of an array are those that were fitted.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_columns)
-            Of floats where there are no categories, else of objects: floats, with NaN where they are missing, and text, which is
-            ``""`` where it is missing.
+        Columns are found by their names, and others may be beside them; those of an array are those that were fitted. Missing
+        are NaN, and ``""`` in text.
         """
         return np.column_stack([*self._values(X).values()])
 
     def to_frame(self, X: Any) -> Any:
-        """What :meth:`transform` gives, as a pandas DataFrame whose columns have types: float64, or text.
-
-        These are the inputs of the model that :func:`lapwing.to_onnx` writes.
-        """
+        """What :meth:`transform` gives as a pandas DataFrame of float64 and text: the inputs of :func:`lapwing.to_onnx`."""
         return require("pandas", "tables").DataFrame(self._values(X))
 
     def inputs(self) -> dict[str, str]:
