@@ -132,15 +132,8 @@ def compare(
     kept = {name: table.aside[column] for name, column in aside.items()}
     if time is not None and kept["time"].dtype.kind in "OU":
         say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
-    settings = {
-        "dimensions": wanted,
-        "scoring": scoring,
-        "judge": judge,
-        "cv": cv,
-        "random_state": seed,
-        "n_jobs": jobs,
-    }
-    found, stopped = _compared(prepared, names, memory=memory, **settings, **kept)
+    how = {"memory": memory, "random_state": seed, "n_jobs": jobs, **kept}
+    found, stopped = _compared(prepared, names, dimensions=wanted, scoring=scoring, judge=judge, cv=cv, **how)
     file = "FILE" if data == "-" else data
     dropped = [part for column in aside.values() for part in ("--drop", quoted(column))]
     again = [*reading.words(), *dropped]
@@ -198,12 +191,10 @@ def _gain(found: Any) -> str:
     def own(method: str, d: int) -> Any:
         return found.scores(method)[:, found.dimensions(method).index(d)]
 
-    others = {row["method"]: own(row["method"], row["dimension"]) for row in found.summary()}
+    others = {name: own(name, d) for name, d in found.chosen.items() if name != found.choice[0]}
     others = {"all columns": [record[found.criterion] for record in found.baseline], **others}
-    ahead = {name: own(*found.choice) - scores for name, scores in others.items() if name != found.choice[0]}
-    said = [
-        f"{100 * by.mean():.1f} ± {100 * standard_error(by):.1f} points before {name}" for name, by in ahead.items()
-    ]
+    ahead = {name: 100 * (own(*found.choice) - scores) for name, scores in others.items()}
+    said = [f"{by.mean():.1f} ± {standard_error(by):.1f} points before {name}" for name, by in ahead.items()]
     return f"it is {', '.join(said)}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import sys
@@ -54,20 +53,14 @@ def some(values: Any, form: str = "{}") -> str:
 
 def print_json(value: Any) -> None:
     """Print a result for programs. Numbers that JSON does not have become null."""
-    text = json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False)
+
+    def plain(value: Any) -> Any:
+        is_of_numpy = hasattr(value, "tolist") and not isinstance(value, type)
+        return value.tolist() if is_of_numpy else str(value)
+
+    value = json.loads(json.dumps(value, default=plain), parse_constant=lambda name: None)
+    text = json.dumps(value, indent=2, ensure_ascii=False)
     typer.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist") and not isinstance(value, type):  # arrays and scalars of NumPy
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def print_table(

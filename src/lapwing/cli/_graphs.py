@@ -1,8 +1,6 @@
 """How ``fit`` sets up a method: the language of ``--graph``, dimensions, parameters, and whether the graph reads the labels.
 
-A graph is ``supervised``, ``semi``, ``propagate``, ``none``, ``knn``, a number of neighbours, or a formula, such as
-``KNN(5) + 0.5 * SameClass()``.
-A formula can call nothing but the constructors of public graphs and transformers.
+A formula, such as ``KNN(5) + 0.5 * SameClass()``, can call nothing but the constructors of public graphs and transformers.
 """
 
 from __future__ import annotations

@@ -389,14 +389,10 @@ def _shown(table: Any) -> Any:
     """A table whose text cannot steer the terminal that it is printed to."""
     import numpy as np
 
-    def safe(values: Any) -> Any:
-        if values is None or values.dtype.kind not in "OU":
-            return values
-        cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
-        return np.array(cells, dtype=object).reshape(values.shape)
-
+    safe = np.vectorize(lambda cell: visible(cell) if isinstance(cell, str) else cell, otypes=[object])
+    shown = {name: values for name, values in vars(table).items() if getattr(values, "dtype", np.dtype(int)).kind in "OU"}
     names = [visible(name) for name in table.feature_names]
-    return replace(table, X=safe(table.X), y=safe(table.y), ids=safe(table.ids), feature_names=names)
+    return replace(table, feature_names=names, **{name: safe(values) for name, values in shown.items()})
 
 
 def _name(column: str | None, default: str, columns: bool) -> str:

@@ -40,12 +40,10 @@ def leaks_of_ids(prepared: Any) -> list[Any]:
 
 def tell_leaks(prepared: Any) -> None:
     """Warn of columns that alone tell the labels, and of copies of rows."""
-    from scipy import sparse
-
     from ..comparison import find_leaks
 
     table = prepared.table
-    if table.y is None or table.image_shape is not None or sparse.issparse(table.X):
+    if table.y is None or table.image_shape is not None:
         return
     X = table.X if prepared.given is None else prepared.given
     for leak in [*leaks_of_ids(prepared), *find_leaks(X, table.y, feature_names=source_columns(prepared))]:
@@ -85,13 +83,10 @@ def is_ours(estimator: Any) -> bool:
 
 
 def last_step(model: Any) -> Any:
-    """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that.
-
-    Steps that pass rows through, "passthrough" and None, are no estimators.
-    """
+    """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that."""
     if hasattr(model, "reducer_"):
         return last_step(model.reducer_)
-    estimators = [step for _, step in getattr(model, "steps", []) if hasattr(step, "fit")]
+    estimators = [step for _, step in getattr(model, "steps", []) if hasattr(step, "fit")]  # not "passthrough" and None
     return last_step(estimators[-1]) if estimators else model
 
 
@@ -102,11 +97,7 @@ def reads_targets(estimator: Any) -> bool:
 
 
 class Taken:
-    """The columns that a model takes, and how the rows of a table become what it takes.
-
-    A model of ``lapwing fit`` begins with a preparation, which takes a table as it is. Other pipelines get numbers and text, as
-    their first steps need them.
-    """
+    """What a model takes of a table: all of it by its preparation, or numbers and text, as first steps of other pipelines do."""
 
     def __init__(self, model: Any):
         from sklearn.impute import SimpleImputer

@@ -108,9 +108,8 @@ def _unpacked(file: Any, path: str) -> Any:
 
 def _first_lines(stream: Any, most: int) -> bytes:
     """The first lines, at least three, unless they are longer than ``most`` bytes."""
-    head = more = stream.read(HEAD)
-    while more and head.count(b"\n") < 3 and len(head) < most:
-        more = stream.read(min(len(head), most - len(head)))
+    head = stream.read(HEAD)
+    while head.count(b"\n") < 3 and len(head) < most and (more := stream.read(min(len(head), most - len(head)))):
         head += more
     return head
 
@@ -173,11 +172,7 @@ def _is_number(cell: str) -> bool:
 
 
 def read_parquet(path: str, wanted: Any) -> Iterator[Table]:
-    """The rows of a Parquet file. A group of rows may be the whole file, so it is read in pieces, and not ahead.
-
-    Each text is held once, as in the file, and not once per row. Otherwise a few bytes could say that a long text stands in
-    every row, and fill the memory.
-    """
+    """The rows of a Parquet file, in pieces. A text that stands in every row is held once, or it might fill the memory."""
     check_file(path)
     parquet, types = arrow(".parquet"), arrow(".types")
     with open(path, "rb") as stream, readable(path, "Parquet file"):
@@ -217,36 +212,29 @@ def _table(batch: Any, roles: Roles, names: list[str] | None, notes: tuple[str, 
 
 
 def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "label", id: str = "id") -> int:
-    """Write tables to one file, each as it comes: CSV, TSV, Parquet or ``.npy``, or CSV on standard output (``-``).
+    """Write tables to one file, each as it comes, and return how many rows were written.
 
     In CSV and TSV, text that a spreadsheet would run as a formula, such as ``=A1``, gets an apostrophe before it.
 
     Parameters
     ----------
     path : str or path-like
-        The file. It is replaced whole once all is written; until then an earlier file stays what it was.
+        A file of CSV, TSV, Parquet or ``.npy``, which is replaced once all is written, or ``"-"`` for CSV on standard output.
     tables : iterable of Table
-        The tables, which must be dense and have names of features.
+        The tables, which must be dense.
     label : str, default="label"
         The name of the column of labels.
     id : str, default="id"
         The name of the column of identifiers, which comes first.
 
-    Returns
-    -------
-    int
-        How many rows were written.
-
     Examples
     --------
-    >>> import sys, tempfile
+    >>> import tempfile
     >>> import numpy as np
-    >>> from lapwing.tables import Table, read, write
+    >>> from lapwing.tables import Table, write
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(f"{folder}/rows.csv", [Table(np.eye(2), feature_names=["a", "b"])])
-    ...     read(f"{folder}/rows.csv").X.tolist()
     2
-    [[1.0, 0.0], [0.0, 1.0]]
     """
     path = os.fspath(path)
     if path == "-":
@@ -257,7 +245,7 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
 
 
 def check_suffix(path: str) -> str:
-    """The suffix of the name of a file. Raise where no table can be written under it."""
+    """The suffix of a file's name. Raise where no table can be written under it."""
     suffix = os.path.splitext(path.lower())[1]
     if suffix not in WRITTEN:
         raise ValueError(f"{path}: unknown kind of file to write; {known(WRITTEN)}, and - for CSV on stdout")

@@ -59,8 +59,8 @@ def read(
     -------
     Table
         Labels that are whole numbers are int64, quantities float64, others text. -1 is an unknown label; where -1 and 1 are
-        all there are, they become 0 and 1. Targets are float64, NaN where missing. Dates aside are days since 1970, and rows
-        with a gap there are left out.
+        all there are, they become 0 and 1. Targets are NaN where missing. Dates aside are days since 1970; rows with a gap
+        there are left out.
 
     Examples
     --------

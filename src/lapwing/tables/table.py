@@ -41,8 +41,7 @@ class Table:
     ----------
     X : ndarray, CSR array or pyarrow.Table of shape (n_rows, n_features)
         The features, in float32 where the file has them so, else in float64. Read as ``mixed``, CSV and Parquet give a
-        table of pyarrow, whose columns are as the file has them: those of CSV are text. :class:`Preparation` turns them into
-        numbers.
+        table of pyarrow as the file has it, of which :class:`Preparation` makes numbers; the columns of CSV are text.
     y : ndarray of shape (n_rows,) or None
         The labels; -1 where they are unknown.
     ids : ndarray of shape (n_rows,) or None
@@ -117,22 +116,17 @@ def joined(tables: list[Table]) -> Table:
 
 def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
     """The n rows with the smallest random keys, in one pass: a sample without replacement, of known labels first."""
-    rng = check_random_state(random_state)
-    kept: Table | None = None
-    keys, total = np.empty(0), 0
+    rng, total, keys = check_random_state(random_state), 0, np.empty(0)
+    kept: list[Table] = []
     for table in tables:
         total += len(table)
         fresh = rng.random_sample(len(table))
         if table.y is not None:
             fresh += unknown(table.y) | np.isin(table.y.astype(str), ["-1", "-1.0"])
-        candidates = np.flatnonzero(fresh < (keys.max() if len(keys) == n else 2.0))
-        kept = table.take(candidates) if kept is None else joined([kept, table.take(candidates)])
-        keys = np.concatenate([keys, fresh[candidates]])
-        if len(keys) > n:
-            chosen = np.sort(np.argpartition(keys, n - 1)[:n])
-            kept, keys = kept.take(chosen), keys[chosen]
-    assert kept is not None
-    return replace(kept, n_read=total)
+        keys = np.concatenate([keys, fresh])
+        chosen = np.sort(np.argsort(keys)[:n])
+        kept, keys = [joined([*kept, table]).take(chosen)], keys[chosen]
+    return replace(kept[0], n_read=total)
 
 
 # Roles of columns
@@ -216,10 +210,7 @@ def with_classes(table: Table) -> Table:
 
 
 def typed(y: np.ndarray) -> np.ndarray:
-    """Values as int64 where all are whole numbers, as float64 where they are quantities, else as text.
-
-    Text such as ``007``, which is not the usual way to write a whole number, stays text, so that two classes never become one.
-    """
+    """Values as int64 where all are whole numbers, as float64 where they are quantities, else as text, such as ``007``."""
     if y.dtype.kind in "iub" and (y <= np.iinfo(np.int64).max).all():
         return y.astype(np.int64)
     if y.dtype.kind == "f":
