@@ -728,6 +728,8 @@ def test_a_terminal_without_unicode_is_given_other_letters():
         (["fit", "iris.csv", "-p", "n_neighbours=3"], 2, "no parameter"),
         (["fit", "iris.csv", "-p", "pca"], 2, "KEY=VALUE"),
         (["fit", "iris.csv", "-m", "mmc", "-k", "3"], 2, "no graph"),
+        (["fit", "iris.csv", "-m", "mmc", "-p", "graph__n_neighbors=3"], 2, "no graph"),
+        (["fit", "iris.csv", "-k", "3", "-p", "graph=5"], 2, "give -k 3, or -p graph"),
         (["fit", "iris.csv", "-m", "mmc", "--drop", "name"], 2, "needs labels"),
         (["fit", "iris.csv", "-d", "few"], 2, "neither a number"),
         (["fit", "iris.csv", "-o", "iris.csv"], 2, "is read by this command"),

@@ -153,6 +153,14 @@ def test_coordinates_beside_predictions():
     assert "KNeighborsClassifier" in run("transform", "bare.lapwing", "plain.csv", "--coordinates", code=2).stderr
 
 
+def test_a_model_that_predicts_from_dates_and_text_is_verified_and_has_loadings():
+    customers("customers.csv", 300)
+    run("fit", "customers.csv", "-l", "churned", "-d", 1, "--predict", "--judge", "nearest")
+    said = run("verify", "model.lapwing", "customers.csv", "-l", "churned").stderr
+    assert "LPP solves the problem that 300 rows pose" in said
+    assert "signup" in run("inspect", "model.lapwing", "--loadings", 30).stdout
+
+
 def test_new_rows_are_not_like_the_old():
     customers("old.csv", 300)
     run("fit", "old.csv", "--label", "churned")

@@ -13,11 +13,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ._compare import compare, demo
+from ._commands import compare, demo, export, fit, inspect, methods, transform, verify
 from ._console import say, say_in_one_line, visible
-from ._inspect import export, inspect, verify
-from ._methods import methods
-from ._model import fit, transform
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
 TERMINATED = 128 + signal.SIGTERM

@@ -1,8 +1,7 @@
-"""``lapwing compare`` and ``demo``: which method, with how many dimensions."""
+"""What ``compare`` and ``demo`` do: methods are tried, printed, and written to a report."""
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
@@ -11,30 +10,20 @@ from collections import Counter
 from dataclasses import replace
 from importlib.util import find_spec
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from ._console import counted, print_json, print_table, print_warning, say
+from .. import comparison
+from ..comparison import GOALS, MEASURES, SCORERS
+from ..methods import METHODS
+from ..metrics import standard_error
+from ..report import write_report
+from ..tables import Prepared, Table
+from ._console import counted, print_table, print_warning, say
 from ._methods import key
-from ._options import (
-    Data,
-    Judge,
-    Reading,
-    Word,
-    Words,
-    check_output,
-    listed,
-    option,
-    prepares_data,
-    quoted,
-    refuse,
-    writing,
-)
+from ._options import Reading, refuse, writing
 from ._tables import are_quantities, check_classes, leaks_of_ids, read_prepared, source_columns, unknown
 
 MANY_ROWS = 20_000  # from here on the command advises a sample
-INTERRUPTED = 130
 # The measures in the order of the table, and their titles.
 TITLES = {
     "balanced_accuracy": "balanced",
@@ -75,118 +64,15 @@ for k in range(10):
 """
 
 
-def _jobs(number: int) -> int:
-    return number or refuse("0 cannot work; give 1 or more, or -1 for one per core", "--jobs")
-
-
-Jobs = Annotated[int, option("--jobs -j N", callback=_jobs)]
-
-
-@prepares_data
-def compare(
-    data: Data,
-    *,
-    reading: Reading,
-    methods: Annotated[Words, option("--methods -m NAMES")] = None,
-    dimensions: Annotated[Word, option("--dimensions -d NUMBERS")] = None,
-    scoring: Annotated[Word, option("--scoring GOAL")] = None,
-    judge: Judge = "auto",
-    group: Annotated[Word, option("--group COL")] = None,
-    time: Annotated[Word, option("--time COL")] = None,
-    output: Annotated[str, option("--output -o REPORT")] = "report.html",
-    cv: Annotated[int, option("--cv N", min=2)] = 5,
-    sample: Annotated[int | None, option("--sample N", min=4)] = None,
-    atlas: Annotated[Word, option("--atlas FILE")] = None,
-    memory: Annotated[Word, option("--memory DIR")] = None,
-    jobs: Jobs = -1,
-    seed: Annotated[int, option("--seed N", min=0)] = 0,
-    json: Annotated[bool, option("--json", "Advanced")] = False,
-) -> None:
-    """Try several methods and dimensions by cross-validation; print a table and write a report.
-
-    Ctrl-C prints the methods that are done.
-    """
-    start, label = perf_counter(), reading.label
-    check_output(output, data, label)
-    if atlas is not None:
-        check_output(atlas, data, label, beside=output)
-    if label is not None and label in (group, time):
-        refuse(f"{label!r} is the label, so it cannot divide the rows", "--group, --time")
-    if group is not None and time is not None:
-        refuse("give --group, or --time", "--time")
-    names = None if methods is None else _names(listed(methods))
-    from ..comparison import GOALS, MEASURES, SCORERS
-
-    if scoring is not None and scoring not in (*GOALS, *MEASURES, *SCORERS):
-        why = f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)}), nor a score of classes"
-        refuse(why, "--scoring")
-    wanted = None if dimensions is None else _dimensions(dimensions)
-    aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
-    sampled: dict[str, Any] = {} if sample is None else {"sample": sample, "random_state": seed}
-    prepared = read_prepared(data, reading, targets=scoring == "r2", aside=tuple(aside.values()), **sampled)
-    table = prepared.table
-    if not are_quantities(table.y):
-        check_classes(table, data)
-    _say_what_was_read(table, data, sampled)
-    aside = dict(zip(aside, table.aside, strict=True))  # by name, where columns were given as -1 or 02
-    kept = {name: table.aside[column] for name, column in aside.items()}
-    if time is not None and kept["time"].dtype.kind in "OU":
-        say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
-    how = {"memory": memory, "random_state": seed, "n_jobs": jobs, **kept}
-    found, stopped = _compared(prepared, names, dimensions=wanted, scoring=scoring, judge=judge, cv=cv, **how)
-    file = "FILE" if data == "-" else data
-    dropped = [part for column in aside.values() for part in ("--drop", quoted(column))]
-    again = [*reading.words(), *dropped]
-    lines = {name: shlex.join([*fitting(found, name, d, file), *again]) for name, d in found.chosen.items()}
-    if json:
-        print_json(_facts(found, data, output, lines, stopped))
-    else:
-        _print(found)
-        if stopped is None:
-            transform = ["lapwing", "transform", "model.lapwing", file, *dropped, *reading.words(preparing=False)]
-            _advise(found, lines[found.choice[0]], shlex.join([*transform, "-o", "projected.csv"]))
-    if stopped is not None:
-        goes_on = "the same command goes on from there" if memory else "--memory DIR keeps scores for the next time"
-        say(f"interrupted: {stopped}, and no report was written; {goes_on}")
-        raise typer.Exit(INTERRUPTED)
-    loading = _loading(data, reading, prepared, aside, sampled)
-    named = f": {label}" if label and not label.lstrip("-").isdigit() else ""
-    title = os.path.basename(os.path.normpath(data)) + named
-    _write_report(output, found, prepared, title, start, loading, lines[found.choice[0]])
-    if atlas is not None:
-        from ..report import write_atlas
-
-        with writing(atlas):
-            write_atlas(atlas, found, table.y, ids=table.ids, feature_names=table.feature_names)
-        say(f"wrote {atlas}; embedding-atlas {atlas} --x x --y y --neighbors neighbors shows it")
-
-
-def demo(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where to write the report.")] = "out",
-    jobs: Jobs = -1,
-) -> None:
-    """Digits of which one in ten has a label: what do those without one add? A first look."""
-    from ..tables import Prepared, Table
-
-    start, data = perf_counter(), dict[str, Any]()
+def digits() -> Prepared:
+    """The rows of the demo."""
+    data = dict[str, Any]()
     exec(DEMO, data)
-    os.makedirs(folder, exist_ok=True)
-    table = Prepared(Table(data["X"], data["y"], image_shape=(8, 8), n_read=len(data["X"])), [], [])
-    say(STORY)
-    names = ["PCA", "LDA", "LPP + spread labels", "KernelLPP + spread labels"]
-    found, stopped = _compared(table, names, dimensions=[2, 5, 9], n_jobs=jobs)
-    _print(found)
-    for name, meaning in LEGEND.items():
-        say(f"  {TITLES.get(name, name):10} {meaning}")
-    if stopped is not None:
-        raise typer.Exit(INTERRUPTED)
-    say(f"* {found.reason}; {_gain(found)}")
-    _write_report(os.path.join(folder, "report.html"), found, table, "digits", start, DEMO)
+    return Prepared(Table(data["X"], data["y"], image_shape=(8, 8), n_read=len(data["X"])), [], [])
 
 
-def _gain(found: Any) -> str:
+def gain(found: Any) -> str:
     """How far the recommended setting is ahead of all columns and of the other methods, fold by fold."""
-    from ..metrics import standard_error
 
     def own(method: str, d: int) -> Any:
         return found.scores(method)[:, found.dimensions(method).index(d)]
@@ -198,19 +84,24 @@ def _gain(found: Any) -> str:
     return f"it is {', '.join(said)}"
 
 
-def _names(given: list[str]) -> list[str]:
+def method_names(given: list[str]) -> list[str]:
     """Names in the form that the comparison uses, whatever way the user wrote them."""
-    from ..comparison import METHODS
-
-    names = {key(name): name for name in [*METHODS, *(["UMAP"] if find_spec("umap") else [])]}
+    has_umap = find_spec("umap") is not None
+    names = {key(name): name for name in [*comparison.METHODS, *["UMAP"] * has_umap]}
     if unnamed := [name for name in given if key(name) not in names]:
-        more = "UMAP" if find_spec("umap") else "UMAP where umap-learn is installed"
-        why = f"cannot compare {', '.join(map(repr, unnamed))}; known are {', '.join(METHODS)}, and {more}"
+        more = "UMAP" if has_umap else "UMAP where umap-learn is installed"
+        why = f"cannot compare {', '.join(map(repr, unnamed))}; known are {', '.join(comparison.METHODS)}, and {more}"
         refuse(why, "--methods")
     return [names[key(name)] for name in given]
 
 
-def _dimensions(text: str) -> list[int]:
+def check_scoring(scoring: str | None) -> None:
+    if scoring is not None and scoring not in (*GOALS, *MEASURES, *SCORERS):
+        why = f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)}), nor a score of classes"
+        refuse(why, "--scoring")
+
+
+def parsed_dimensions(text: str) -> list[int]:
     numbers: set[int] = set()
     for part in text.split(","):
         found = re.fullmatch(r"\s*([1-9]\d*)(?:-([1-9]\d*))?\s*", part)
@@ -223,7 +114,12 @@ def _dimensions(text: str) -> list[int]:
     return sorted(numbers)
 
 
-def _say_what_was_read(table: Any, data: str, sampled: dict[str, Any]) -> None:
+def read_rows(data: str, reading: Reading, aside: tuple[str, ...], sampled: dict[str, Any], targets: bool) -> Prepared:
+    """The prepared rows. Messages say what was read."""
+    prepared = read_prepared(data, reading, targets=targets, aside=aside, **sampled)
+    table = prepared.table
+    if not are_quantities(table.y):
+        check_classes(table, data)
     parts = [counted(table.n_read, "row"), counted(table.X.shape[1], "feature")]
     if table.y is not None and not are_quantities(table.y):
         missing = unknown(table.y)
@@ -237,12 +133,11 @@ def _say_what_was_read(table: Any, data: str, sampled: dict[str, Any]) -> None:
         say(f"{len(table):,} rows take a while; --sample 5000 compares on a random part")
     if table.y is None:
         say("no labels, so only neighbourhoods are measured; --label adds accuracy and clustering")
+    return prepared
 
 
-def _compared(prepared: Any, names: list[str] | None, **options: Any) -> tuple[Any, str | None]:
+def compared(prepared: Any, names: list[str] | None, **options: Any) -> tuple[Any, str | None]:
     """The comparison, and how far it came where it was interrupted."""
-    from .. import comparison
-
     X, y = prepared.table.X, prepared.table.y
     rows, prepare = (X, None) if prepared.transformer is None else (prepared.given, prepared.transformer)
     chosen = comparison.default_methods(X, y) if names is None else comparison.named_methods(names, X, y)
@@ -274,7 +169,7 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], sampled: dict[str, Any]) -> str:
+def loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], sampled: dict[str, Any]) -> str:
     """Lines of Python that read the table as the command did."""
     read, prepare = reading.changed()
     columns = {"aside": tuple(aside.values())} if aside else {}
@@ -294,11 +189,9 @@ def _loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], 
     return "\n".join([*lines, *(f"{key} = table.aside[{column!r}]" for key, column in aside.items())])
 
 
-def _write_report(
+def report(
     output: str, found: Any, prepared: Any, title: str, start: float, loading: str, fitting: str | None = None
 ) -> None:
-    from ..report import write_report
-
     table, columns = prepared.table, prepared.columns
     images = None if table.image_shape is None else table.X.reshape(-1, *table.image_shape)
     with writing(output):
@@ -319,7 +212,8 @@ def _write_report(
     say(f"wrote {output} after {perf_counter() - start:.0f} s")
 
 
-def _print(found: Any) -> None:
+def print_comparison(found: Any) -> None:
+    """Print the table, and above it what may have told the labels."""
     for leak in found.leaks:
         print_warning(leak.message)
     rows = found.summary()
@@ -337,7 +231,7 @@ def _print(found: Any) -> None:
     print_table(titles, lines, right="  r" + "r" * (1 + len(names)), best=best)
 
 
-def _advise(found: Any, fitting: str, projecting: str) -> None:
+def advise(found: Any, fitting: str, projecting: str) -> None:
     """Print what the star means, what to know about it, and how to go on."""
     say(f"* {found.reason}")
     if found.is_unequal and found.majority:
@@ -358,8 +252,6 @@ def _advise(found: Any, fitting: str, projecting: str) -> None:
 
 def fitting(found: Any, method: str, dimension: int, file: str) -> list[str]:
     """The command that fits a method as it was compared."""
-    from ..methods import METHODS
-
     estimator = found.estimator(method, dimension)
     command, name = ["lapwing", "fit", file, "--method"], type(estimator).__name__
     if name not in METHODS:
@@ -375,7 +267,7 @@ def fitting(found: Any, method: str, dimension: int, file: str) -> list[str]:
     return command
 
 
-def _facts(found: Any, data: str, output: str, lines: dict[str, str], stopped: str | None) -> dict[str, Any]:
+def facts(found: Any, data: str, output: str, lines: dict[str, str], stopped: str | None) -> dict[str, Any]:
     method, dimension = found.choice
     return {
         "data": data,

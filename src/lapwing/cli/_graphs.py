@@ -9,10 +9,17 @@ import ast
 import operator
 import re
 from difflib import get_close_matches
-from importlib import import_module
 from inspect import signature
 from typing import Any, NamedTuple
 
+from sklearn.base import clone
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.utils import get_tags
+
+from .. import graphs
+from ..graphs import KNN, Chain, Graph, On, Reconstruction
+from ..reducers import FreeReducer, ProjectingReducer, Reducer, resolve_graph
 from ._console import say
 from ._options import refuse
 
@@ -20,12 +27,10 @@ LONGEST_FORMULA = 1_000  # characters
 # These are made by operators, or from a matrix.
 NOT_WRITTEN = ("Combination", "Empty", "Graph", "Intersection", "Precomputed", "Scaled", "Union")
 # The transformers that On may apply to the rows.
-TRANSFORMERS = {
-    **dict.fromkeys(["PCA", "TruncatedSVD"], "sklearn.decomposition"),
-    **dict.fromkeys(
-        ["MaxAbsScaler", "MinMaxScaler", "Normalizer", "RobustScaler", "StandardScaler"], "sklearn.preprocessing"
-    ),
-}
+TRANSFORMERS = (PCA, TruncatedSVD, MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler)
+KNOWN = {name: getattr(graphs, name) for name in graphs.__all__ if name not in NOT_WRITTEN}
+KNOWN = {name: cls for name, cls in KNOWN.items() if isinstance(cls, type)}
+KNOWN |= {cls.__name__: cls for cls in TRANSFORMERS}
 SIGNS = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
     **{ast.BitAnd: operator.and_, ast.BitOr: operator.or_},
@@ -34,8 +39,6 @@ SIGNS = {
 
 def parsed(text: str) -> Any:
     """What a text stands for: a graph, its name, a number of neighbours, or None for the method's own graph."""
-    from ..graphs import KNN, Graph
-
     plain = text.strip().lower()
     if plain in ("supervised", "semi", "propagate"):
         return plain
@@ -61,8 +64,6 @@ def parsed(text: str) -> Any:
 
 def _value(node: ast.AST) -> Any:
     """What a part of a formula stands for: a plain value, graphs with signs between them, or a call of what is known."""
-    from ..graphs import Graph
-
     match node:
         case ast.Constant():
             return node.value
@@ -87,20 +88,15 @@ def _value(node: ast.AST) -> Any:
 
 def _called(node: ast.Call) -> Any:
     """What a call makes, which can be of a public graph or of a transformer alone. KNN stands for KNN()."""
-    from .. import graphs
-
-    known = {name: getattr(graphs, name) for name in graphs.__all__ if name not in NOT_WRITTEN}
-    known = {name: cls for name, cls in known.items() if isinstance(cls, type)}
-    known |= {name: getattr(import_module(module), name) for name, module in TRANSFORMERS.items()}
     name = getattr(node.func, "id", None) or ast.unparse(node.func)
-    if name not in known:
-        close = get_close_matches(name.lower(), folded := {own.lower(): own for own in known}, n=1)
-        hint = f"did you mean {folded[close[0]]}?" if close else f"known are {', '.join(sorted(known))}"
+    if name not in KNOWN:
+        close = get_close_matches(name.lower(), folded := {own.lower(): own for own in KNOWN}, n=1)
+        hint = f"did you mean {folded[close[0]]}?" if close else f"known are {', '.join(sorted(KNOWN))}"
         raise ValueError(f"there is no graph {name!r} to be written here; {hint}")
-    has = list(signature(known[name]).parameters)
+    has = list(signature(KNOWN[name]).parameters)
     if wrong := [str(given.arg) for given in node.keywords if given.arg not in has]:
         raise ValueError(f"{name} has no parameter {wrong[0]!r}; it has {', '.join(has) or 'none'}")
-    return known[name](*map(_value, node.args), **{str(given.arg): _value(given.value) for given in node.keywords})
+    return KNOWN[name](*map(_value, node.args), **{str(given.arg): _value(given.value) for given in node.keywords})
 
 
 class Choice(NamedTuple):
@@ -115,8 +111,8 @@ def configure(
 ) -> Choice:
     """Set what ``--graph``, ``--neighbors``, ``--param`` and ``--dimensions`` say. What the method does not have is an error."""
     known = estimator.get_params()
-    graphs: dict[str, Any] = {"--graph": graph, f"-k {neighbors}": neighbors}
-    given = {option: value for option, value in graphs.items() if value is not None}
+    options: dict[str, Any] = {"--graph": graph, f"-k {neighbors}": neighbors}
+    given = {option: value for option, value in options.items() if value is not None}
     if "graph" in parameters:
         given["-p graph"] = parameters["graph"]
     of_graph = [f"-p {key}" for key in parameters if key.startswith("graph__")]
@@ -148,15 +144,11 @@ def configure(
 
 def _as_graph(estimator: Any) -> Any:
     """The graph that the parameter of the estimator stands for."""
-    from ..reducers import resolve_graph
-
     return resolve_graph("graph", estimator.graph, estimator.default_graph, estimator.n_neighbors)
 
 
 def _number(text: str, estimator: Any) -> Any:
     """What ``--dimensions`` stands for: a number, all, one less than classes, a share of the objective, or a number per mode."""
-    from ..reducers import ProjectingReducer
-
     projecting = isinstance(estimator, ProjectingReducer)
     if text == "all":
         return None
@@ -177,12 +169,6 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
 
     ``partly`` says that some rows have none, and ``column`` what the labels are called.
     """
-    from sklearn.base import clone
-    from sklearn.utils import get_tags
-
-    from ..graphs import KNN, Reconstruction
-    from ..reducers import FreeReducer, ProjectingReducer, Reducer
-
     # "auto" asks for labels whatever the graph, which is what is looked at here.
     sized = {"n_components": 2} if isinstance(getattr(estimator, "n_components", None), str) else {}
     if not labelled or get_tags(clone(estimator).set_params(**sized)).target_tags.required:
@@ -209,26 +195,22 @@ def placed(estimator: Any, prepared: Any) -> Any:
 
     What is returned are the prepared rows, with columns beside the features in the units of the file.
     """
-    from ..graphs import Graph, On
-
     table = prepared.table
     names = [None] * table.X.shape[1] if table.feature_names is None else table.feature_names
     given = {name: graph for name, graph in estimator.get_params(deep=False).items() if isinstance(graph, Graph)}
-    graphs = {name: _placed(graph, names) for name, graph in given.items()}
-    estimator.set_params(**graphs)
+    found = {name: _placed(graph, names) for name, graph in given.items()}
+    estimator.set_params(**found)
     if not prepared.is_scaled:
         return prepared
     parts = [part for part in estimator.get_params().values() if isinstance(part, On)]
     if any(isinstance(part.what, list) and not part.beside for part in parts):
         say("the graph reads standardised columns (--standardize no leaves them as they are, beside=True those of On)")
-    beside = {place for graph in graphs.values() for place in graph.beside_columns}
+    beside = {place for graph in found.values() for place in graph.beside_columns}
     return prepared.unscaled(sorted(beside)) if beside else prepared
 
 
 def _placed(graph: Any, names: list[Any]) -> Any:
     """The graph with its columns by place among those that it sees, which have these names."""
-    from ..graphs import Chain, Graph, On
-
     given = graph.get_params(deep=False)
     if isinstance(graph, On) and hasattr(graph.what, "fit"):
         names = []  # the columns that a transformer makes have none

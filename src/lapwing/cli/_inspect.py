@@ -1,79 +1,86 @@
-"""``lapwing inspect``, ``verify`` and ``export``: what a model file holds, whether it is right, and the same as ONNX."""
+"""What a model file holds, and whether it is what its data give."""
 
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from inspect import signature
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from sklearn.utils import get_tags
 
-from ._console import print_json, print_table, say, size, some
-from ._model import Import, Model, in_blocks, in_this_folder, loaded, output_names
-from ._options import Data, Json, Reading, Word, check_output, option, reads_data, writing
+from .. import tables
+from ..inspection import loadings
+from ..persistence import versions
+from ..tables import preparation_of
+from ..verification import is_verifiable, verify
+from ._console import print_json, print_table, size, some
+from ._model import before_classes, in_blocks, output_names
+from ._options import Reading
 from ._tables import Taken, are_quantities, check_classes, is_ours, last_step, reads_targets
 
-DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
 
-
-def export(
-    model: Model,
-    output: Annotated[str, option("--output -o ONNX")] = "model.onnx",
-    import_: Import = None,
-) -> None:
-    """Write a model as ONNX, for programs without Python: linear and kernel methods, and what prepares their columns."""
-    check_output(output, model, *in_this_folder(import_))
-    from ..onnx import to_onnx
-
-    try:
-        with writing(output):
-            written = to_onnx(loaded(model, import_), output)
-    except TypeError as error:
-        raise ValueError(f"{model}: {error}; lapwing transform uses it all the same") from error
-    names = {"inputs": written.graph.input, "outputs": written.graph.output}
-    said = "; ".join(f"{kind} {', '.join(part.name for part in parts)}" for kind, parts in names.items())
-    say(f"wrote {output}: {said} ({size(output)})")
-    for entry in written.metadata_props:
-        say(f"columns of {entry.key}: {entry.value}" if entry.key in "XS" else f"what they must hold: {entry.value}")
-
-
-Leading = Annotated[int | None, option("--loadings N", min=1)]
-
-
-def inspect(model: Model, loadings: Leading = None, json: Json = False, import_: Import = None) -> None:
-    """Say what is in a model file, or which features make its components."""
-    from ..persistence import versions
-
-    whole = loaded(model, import_)
-    if loadings is not None:
-        return _print_loadings(whole, loadings, json)
-    estimator, names = _reducer(whole), output_names(whole)
-    steps = [step for _, step in getattr(whole, "steps", [])]
+def print_model(model: Any, path: str, json: bool) -> None:
+    """Print what is in a model."""
+    estimator, names = _reducer(model), output_names(model)
+    steps = [step for _, step in getattr(model, "steps", [])]
     found = getattr(estimator, "certificate_", None)
     learnt = ("settings", "rank", "n_pca", "n_connected_components", "graph", "eigenvalues", "solver")
     facts = {
         "method": type(estimator).__name__,
         "parameters": estimator.get_params(deep=False),
-        "steps": _steps(whole) if whole is not estimator else None,
-        "columns": _columns(whole),
+        "steps": _steps(model) if model is not estimator else None,
+        "columns": _columns(model),
         # None where the first step is passed through and the next does not say.
-        "features": next((part.n_features_in_ for part in [whole, *steps] if hasattr(part, "n_features_in_")), None),
-        "feature_names": getattr(whole, "feature_names_in_", None),
+        "features": next((part.n_features_in_ for part in [model, *steps] if hasattr(part, "n_features_in_")), None),
+        "feature_names": getattr(model, "feature_names_in_", None),
         "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": None if names is None else len(names),
         **{name: getattr(estimator, f"{name}_", None) for name in learnt},
         "certificate": _certificate(found),
         "arrays": {name: list(array.shape) for name, array in _arrays(estimator)},
-        "file": {**versions(model), "bytes": os.path.getsize(model)},
+        "file": {**versions(path), "bytes": os.path.getsize(path)},
     }
     if json:
         return print_json(facts)
-    *lines, arrays, file = _lines(facts, estimator, model)
+    *lines, arrays, file = _lines(facts, estimator, path)
     return print_table(["", ""], [*lines, *_certificate_lines(found), arrays, file], header=False)
+
+
+def print_loadings(model: Any, most: int, json: bool) -> None:
+    """Print the features of largest loading."""
+    rows = loadings(model if hasattr(model, "transform") else before_classes(model)).rows(most)
+    if json:
+        return print_json(rows)
+    lines = [[f"{value:+.3f}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
+    return print_table(list(rows[0]), lines)
+
+
+def verified(model: Any, path: str, data: str, reading: Reading, graph: str | None) -> tuple[Any, int]:
+    """What fitting a model anew to its data has found, and how many rows these have."""
+    if not is_verifiable(model):
+        name = type(last_step(model)).__name__
+        raise ValueError(f"{path}: {name} is none of lapwing's methods, and only these can be verified")
+    blocks = in_blocks(model, data, reading)
+    table = _read(model, data, reading) if blocks is None else None
+    X, y = (blocks, reading.label) if table is None else (table.X, table.y)
+    weights = None if graph is None else tables.read(graph, labels=False).X
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
+        return verify(model, X, y, graph=weights), X.shape[0]
+
+
+def print_verification(found: Any, json: bool) -> None:
+    """Print whether a model holds, and why not."""
+    if json:
+        facts = {"holds": found.holds, "certificate": _certificate(found.certificate)}
+        return print_json({**facts, "failures": found.failures, "unknown": found.unknown})
+    lines = [["verdict", "holds" if found.holds else "does NOT hold"]]
+    lines += [["does not hold", why] for why in found.failures]
+    lines += [*_certificate_lines(found.certificate), *(["not found anew", what] for what in found.unknown)]
+    return print_table(["", ""], lines, header=False)
 
 
 def _certificate(found: Any) -> Any:
@@ -85,16 +92,6 @@ def _certificate_lines(found: Any) -> list[list[str]]:
     """One line per certificate, with its mode where there are several."""
     modes = {f", mode {i + 1}": one for i, one in enumerate(found)} if isinstance(found, list) else {"": found}
     return [[f"certificate{mode}", str(one)] for mode, one in modes.items() if one]
-
-
-def _print_loadings(model: Any, most: int, json: bool) -> None:
-    from ..inspection import loadings
-
-    rows = loadings(getattr(model, "reducer_", model)).rows(most)
-    if json:
-        return print_json(rows)
-    lines = [[f"{value:+.3f}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
-    return print_table(list(rows[0]), lines)
 
 
 def _reducer(model: Any) -> Any:
@@ -122,8 +119,6 @@ def _steps(model: Any) -> list[str]:
 
 def _columns(model: Any) -> dict[str, list[str]] | None:
     """The names of the columns that the preparation of a model takes, grouped by what they hold."""
-    from ..tables import preparation_of
-
     columns = getattr(preparation_of(model), "columns_", {})
     kinds = dict.fromkeys(column["kind"] for column in columns.values())
     return {kind: [name for name, own in columns.items() if own["kind"] == kind] for kind in kinds} or None
@@ -157,59 +152,12 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
     return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
 
 
-@reads_data
-def verify(
-    model: Model,
-    data: Data,
-    *,
-    reading: Reading,
-    graph: Annotated[Word, option("--graph -g W.npz")] = None,
-    json: Json = False,
-    import_: Import = None,
-) -> None:
-    """Check a model against the data it was fitted to: fit it anew, and compare.
-
-    The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
-    """
-    estimator, start = loaded(model, import_), time.perf_counter()
-    from .. import tables
-    from ..verification import is_verifiable
-    from ..verification import verify as verified
-
-    if not is_verifiable(estimator):
-        name = type(last_step(estimator)).__name__
-        raise ValueError(f"{model}: {name} is none of lapwing's methods, and only these can be verified")
-    blocks = in_blocks(estimator, data, reading)
-    table = _read(estimator, data, reading) if blocks is None else None
-    X, y = (blocks, reading.label) if table is None else (table.X, table.y)
-    weights = None if graph is None else tables.read(graph, labels=False).X
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
-        found = verified(estimator, X, y, graph=weights)
-    if json:
-        shown = {"failures": found.failures, "unknown": found.unknown}
-        print_json({"holds": found.holds, "certificate": _certificate(found.certificate), **shown})
-    else:
-        lines = [["verdict", "holds" if found.holds else "does NOT hold"]]
-        lines += [["does not hold", why] for why in found.failures]
-        lines += _certificate_lines(found.certificate)
-        print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
-    said = f"{found.method} {'solves' if found.holds else 'does NOT solve'} the problem that {X.shape[0]:,} rows pose"
-    say(f"{said} ({time.perf_counter() - start:.1f} s)")
-    if not found.holds:
-        raise typer.Exit(DOES_NOT_HOLD)
-
-
 def _read(estimator: Any, data: str, reading: Reading) -> Any:
     """The rows as the model takes them, and their labels as a fit takes them."""
-    from sklearn.utils import get_tags
-
-    from ..tables import read
-
     taken, own = Taken(estimator), last_step(estimator)
     how = {"mixed": True, "targets": reads_targets(own), "n_features": estimator.n_features_in_}
-    table = read(data, features=taken.names, **how, **reading.read)
-    table, needed = replace(table, X=taken.rows(table)), get_tags(own).target_tags.required
+    table = tables.read(data, features=taken.names, **how, **reading.read)
+    table, needed = replace(table, X=taken.given(table)), get_tags(own).target_tags.required
     if needed and table.y is None:
         name = type(own).__name__
         raise ValueError(f"{data}: {name} requires y; name the column of labels that it was fitted to (--label)")

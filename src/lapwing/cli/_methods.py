@@ -7,12 +7,16 @@ import sys
 from difflib import get_close_matches
 from inspect import getdoc
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Any
 
 import typer
+from sklearn.base import clone
 
+from .. import comparison
+from ..methods import METHODS
+from ..methods.about import described, plain
 from ._console import print_json, print_table
-from ._options import Json, refuse
+from ._options import refuse
 
 SYMBOLS = {
     **{r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\lambda": "λ"},
@@ -33,30 +37,13 @@ GOALS = {
 }
 
 
-def methods(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A method: its equation, and all its parameters.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """List the methods and what each is for, or describe one."""
-    from ..methods import METHODS
-    from ..methods.about import described, plain
+def _facts(cls: Any) -> dict[str, str]:
+    return {name: plain(text) for name, text in described(cls).items()}
 
-    def facts(cls: Any) -> dict[str, str]:
-        return {name: plain(text) for name, text in described(cls).items()}
 
-    if name is not None:
-        cls = find(name, "NAME")
-        about, text = described(cls), readable(getdoc(cls) or "")
-        if json:
-            return print_json({**facts(cls), "parameters": cls().get_params(deep=False), "text": text})
-        algebra = (
-            f"{about['minimises']}; map: {about['map']}; constraint: {about['constraint']}; labels: {about['labels']}"
-        )
-        text = f"{cls.__name__} minimises {algebra}.\n\n{text}".replace("`", "")
-        return typer.echo(printable(text, sys.stdout.encoding or "utf-8"))
-    rows = [facts(method) for method in METHODS.values()]
+def list_methods(json: bool) -> None:
+    """Print what each method is for."""
+    rows = [_facts(method) for method in METHODS.values()]
     if json:
         return print_json(rows)
     for family, members in groupby(rows, key=lambda row: row["family"]):
@@ -70,10 +57,19 @@ def methods(
     return typer.echo("lapwing methods NAME has the equation and the parameters of a method.")
 
 
+def describe_method(name: str, json: bool) -> None:
+    """Print the equation of a method and all its parameters."""
+    cls = find(name, "NAME")
+    about, text = described(cls), readable(getdoc(cls) or "")
+    if json:
+        return print_json({**_facts(cls), "parameters": cls().get_params(deep=False), "text": text})
+    algebra = f"{about['minimises']}; map: {about['map']}; constraint: {about['constraint']}; labels: {about['labels']}"
+    text = f"{cls.__name__} minimises {algebra}.\n\n{text}".replace("`", "")
+    return typer.echo(printable(text, sys.stdout.encoding or "utf-8"))
+
+
 def printable(text: str, encoding: str) -> str:
     """The text in characters that the terminal can show."""
-    from ..methods.about import plain
-
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -83,8 +79,6 @@ def printable(text: str, encoding: str) -> str:
 
 def find(name: str, argument: str = "--method") -> Any:
     """The class of a method, whatever way its name is written."""
-    from ..methods import METHODS
-
     names = {key(method): method for method in METHODS}
     if key(name) not in names:
         close = get_close_matches(key(name), names, n=1)
@@ -95,13 +89,9 @@ def find(name: str, argument: str = "--method") -> Any:
 
 def to_fit(name: str) -> Any:
     """An unfitted estimator: a method of lapwing, or one that ``compare`` sets beside them, such as PCA."""
-    from sklearn.base import clone
-
-    from .. import comparison, methods
-
     if key(name) == "umap":
         refuse("UMAP has no place in a model file, so it is only compared", "--method")
-    others = {key(other): estimator for other, estimator in comparison.METHODS.items() if other not in methods.METHODS}
+    others = {key(other): estimator for other, estimator in comparison.METHODS.items() if other not in METHODS}
     return clone(others[key(name)]) if key(name) in others else find(name)()
 
 

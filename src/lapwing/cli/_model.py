@@ -1,4 +1,4 @@
-"""``lapwing fit`` and ``transform``: models in files."""
+"""Models in files: how they are fitted, read, and applied to rows."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import ast
 import os
 import re
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from inspect import isclass
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
+import numpy as np
+from pyarrow import ArrowException, dataset, parquet, types
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
-from ._console import counted, say, size, visible
-from ._graphs import Choice, configure, placed, settle_graph
-from ._methods import to_fit
-from ._options import (
-    Data,
-    Judge,
-    Reading,
-    Word,
-    Words,
-    check_output,
-    option,
-    prepares_data,
-    reads_data,
-    refuse,
-    writing,
-)
+from .. import blocks
+from ..comparison import checked_judge, in_words
+from ..graphs import Graph
+from ..persistence import load
+from ..reducers import FeatureSelector, LinearReducer
+from ..selection import SemiSupervised
+from ..tables import batches, has_columns
+from ..tables.preparation import NAMES_ROWS
+from ..tables.reading import PACKED, READERS, in_file
+from ._console import counted, say, visible
+from ._graphs import Choice, placed, settle_graph
+from ._options import Reading, refuse
 from ._tables import (
     Taken,
     are_quantities,
@@ -44,71 +44,32 @@ from ._tables import (
     unknown,
 )
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
-Import = Annotated[Words, option("--import MODULE")]
 
-
-@prepares_data
-def fit(
-    data: Data,
-    *,
-    method: Annotated[str, option("--method -m NAME")] = "lpp",
-    dimensions: Annotated[Word, option("--dimensions -d D")] = None,
-    output: Annotated[str, option("--output -o MODEL")] = "model.lapwing",
-    reading: Reading,
-    graph: Annotated[Word, option("--graph -g GRAPH")] = None,
-    param: Annotated[Words, option("--param -p KEY=VALUE")] = None,
-    predict: Annotated[bool, option("--predict")] = False,
-    judge: Judge = "auto",
-    neighbors: Annotated[int | None, option("--neighbors -k K", min=1)] = None,
-) -> None:
-    """Fit a method to DATA and write the model, which keeps how columns were prepared."""
-    check_output(output, data, reading.label)
-    estimator = to_fit(method)
-    choice = configure(estimator, graph, neighbors, dict(map(_parameter, param or [])), dimensions)
-    from ..persistence import save
-
-    start = time.perf_counter()
-    blocks = None if predict else in_blocks(estimator, data, reading)
-    if blocks is None:
-        prepared = read_prepared(data, reading, targets=not predict and reads_targets(estimator))
+def fitted(estimator: Any, choice: Choice, data: str, reading: Reading, judge: str | None) -> tuple[Any, Any]:
+    """The model that is fitted to a file, which predicts where there is a judge, and the shape of its rows."""
+    rows = None if judge else in_blocks(estimator, data, reading)
+    if rows is None:
+        prepared = read_prepared(data, reading, targets=not judge and reads_targets(estimator))
         estimator = prepared.settled(estimator)
         prepared = placed(estimator, prepared)
-        model = _fitted(estimator, prepared, choice, data, reading, judge if predict else None)
-        shape = prepared.table.X.shape
-    else:
-        settle_graph(estimator, choice, reading.label is not None)
-        from pyarrow import ArrowException
-
-        try:
-            model, shape = estimator.fit(blocks, reading.label), blocks.shape
-        except (ArrowException, OSError) as error:  # an error of rows that are read during the fit
-            raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
-    with writing(output):
-        save(model, output)
-    result = "class" if predict else f"{len(output_names(model) or []):,}"
-    say(
-        f"{_method_name(model)}: {counted(shape[0], 'row')}, {counted(shape[1], 'feature')} -> {result} "
-        f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
-    )
+        return _fitted(estimator, prepared, choice, data, reading, judge), prepared.table.X.shape
+    settle_graph(estimator, choice, reading.label is not None)
+    try:
+        return estimator.fit(rows, reading.label), rows.shape
+    except (ArrowException, OSError) as error:  # an error of rows that are read during the fit
+        raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
 
 
 def in_blocks(estimator: Any, data: str, reading: Reading) -> Any:
     """A Parquet file whose rows take more than the working memory, for methods that read rows in blocks; else None."""
-    from ..reducers import FeatureSelector, LinearReducer
-
     reads_blocks = isinstance(estimator, LinearReducer | FeatureSelector)
     if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not reads_blocks:
         return None
-    from pyarrow import ArrowException, dataset, parquet, types
-
-    from ..blocks import as_blocks, working_memory
-
     try:
         metadata = parquet.read_metadata(data)
     except (ArrowException, OSError):
         return None  # reading the file will say what is wrong
-    if metadata.num_rows * metadata.num_columns * 8 <= working_memory():
+    if metadata.num_rows * metadata.num_columns * 8 <= blocks.working_memory():
         return None
     rows, n_rows = dataset.dataset(data, format="parquet"), counted(metadata.num_rows, "row")
     left_out = [name for name in (reading.label, reading.id, *reading.read["drop"]) if name is not None]
@@ -126,21 +87,16 @@ def in_blocks(estimator: Any, data: str, reading: Reading) -> Any:
             f"{data} has {n_rows}, more than are read at once, and {what} only in memory; {drop}, or fit a part of the rows"
         )
     say(f"{data} has {n_rows}, and is read in blocks")
-    return as_blocks(rows, reading.label, list(kinds))
+    return blocks.as_blocks(rows, reading.label, list(kinds))
 
 
 def _require_label(estimator: Any, label: Any) -> None:
-    from sklearn.utils import get_tags
-
     if get_tags(estimator).target_tags.required and label is None:
-        refuse(f"{_method_name(estimator)} needs labels", "--label")
+        refuse(f"{method_name(estimator)} needs labels", "--label")
 
 
 def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, reading: Reading, judge: str | None) -> Any:
     """The model with the steps before it and, where it shall predict, a classifier after it."""
-    from scipy import sparse
-    from sklearn.utils import get_tags
-
     if judge:
         if prepared.table.y is None:
             refuse("it names classes, so it needs labels (--label)", "--predict")
@@ -151,14 +107,11 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, reading: R
     _require_label(estimator, table.y)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
         raise ValueError(
-            f"{data}: {_method_name(estimator)} takes no sparse data; write it as dense rows, or use lpp or lpi"
+            f"{data}: {method_name(estimator)} takes no sparse data; write it as dense rows, or use lpp or lpi"
         )
     if "image_shape" in estimator.get_params() and table.image_shape is not None:
         estimator.set_params(image_shape=table.image_shape, flatten=True)
     if judge:
-        from ..comparison import checked_judge, in_words
-        from ..selection import SemiSupervised
-
         known = ~unknown(table.y)
         classifier = checked_judge(judge, table.X[known], table.y[known])
         if judge in ("auto", "knn"):
@@ -166,8 +119,6 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, reading: R
         estimator = SemiSupervised(estimator, None if judge == "nearest" else classifier)
     estimator.fit(table.X, table.y)
     if table.feature_names is not None and not prepared.steps:
-        import numpy as np
-
         first = estimator
         while hasattr(first, "steps"):
             first = first.steps[0][1]
@@ -181,8 +132,6 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, reading: R
 
 def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, reading: Reading, predict: bool) -> Any:
     """The rows and labels to fit. The graph is set to read the labels, or the user is told that they are not used."""
-    from sklearn.utils import get_tags
-
     if table.y is None:
         return table
     column, own = f"labels of {reading.label!r}" if reading.label else "labels", last_step(estimator)
@@ -202,16 +151,16 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, re
         say(f"{counted(int(missing.sum()), 'label')} of {len(table):,} unknown")
     settle_graph(estimator, choice, True, bool(missing.any()), column)
     if missing.any() and required and not is_ours(own):
-        say(f"{_method_name(estimator)} is fitted to the {counted(int((~missing).sum()), 'row')} whose label is known")
+        say(f"{method_name(estimator)} is fitted to the {counted(int((~missing).sum()), 'row')} whose label is known")
         return table.take(~missing)
     return table
 
 
-def _method_name(model: Any) -> str:
+def method_name(model: Any) -> str:
     return type(last_step(model)).__name__
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def parameter(text: str) -> tuple[str, Any]:
     """KEY=VALUE as a pair. The value is read as Python or JSON writes it, else it is text."""
     key, equals, value = text.partition("=")
     if not equals or not key:
@@ -233,60 +182,8 @@ def output_names(estimator: Any) -> list[str] | None:
         return None
 
 
-@reads_data
-def transform(
-    model: Model,
-    data: Data,
-    *,
-    output: Annotated[str, option("--output -o FILE")] = "-",
-    reading: Reading,
-    coordinates: Annotated[bool, option("--coordinates")] = False,
-    import_: Import = None,
-) -> None:
-    """Project DATA, in batches of rows: files of any size in little memory.
-
-    Columns are found by name where the model knows names. Those of --label and --id are copied to the output. A model of fit
-    --predict writes the class of each row, with the column that names rows, and with --coordinates its coordinates too.
-    """
-    label, id = reading.label, reading.id
-    check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
-    from .._extras import Progress
-    from ..tables import batches, check_suffix, has_columns, write
-
-    if output != "-":
-        try:
-            check_suffix(output)
-        except ValueError as error:
-            refuse(str(error))
-    start = time.perf_counter()
-    whole = loaded(model, import_)
-    taken, is_npy = Taken(whole), output.lower().endswith(".npy")
-    steps = whole if taken.preparation is None else whole[1:]  # taken does the first
-    outputs = _outputs(steps, coordinates, is_npy)
-    if id is None and "predictions" in outputs and not is_npy:
-        id = _row_names(taken.preparation, data, reading.read["header"])
-    how = {**reading.read, "id": id, "features": taken.names, "n_features": whole.n_features_in_}
-    tables = batches(data, mixed=True, **how)
-    named, plain = has_columns(data), is_npy and label is None and id is None
-    columns = {"label": _name(label, "label", named), "id": _name(id, "id", named)}
-    with Progress("projecting rows", None, "done") as update, writing(output):
-        projected = _projected(outputs, tables, taken, plain, update, data)
-        if output == "-" and sys.stdout.isatty():
-            projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
-        rows = write(output, projected, **columns)
-    taken.tell()
-    if output != "-":
-        names = outputs["coordinates"].names if "coordinates" in outputs else []
-        said = [counted(rows, "row") + (f", {counted(len(names), 'component')}" if names else "")]
-        said = [*said * ("coordinates" in outputs), *[f"{rows:,} predictions"] * ("predictions" in outputs)]
-        say(f"wrote {output}: {' and '.join(said)} ({size(output)}) in {time.perf_counter() - start:.1f} s")
-
-
-def _row_names(preparation: Any, data: str, header: bool | None) -> str | None:
+def row_names(preparation: Any, data: str, header: bool | None) -> str | None:
     """The column of the file that names rows, by what the preparation has learnt; standard input is not looked at twice."""
-    from ..tables import batches, has_columns
-    from ..tables.preparation import NAMES_ROWS
-
     left_out = getattr(preparation, "left_out_", {}).items()
     named = [name for name, why in left_out if why == NAMES_ROWS] if data != "-" and has_columns(data) else []
     there = (next(batches(data, mixed=True, header=header)).feature_names or []) if named else []
@@ -298,11 +195,6 @@ def loaded(path: str, modules: list[str] | None) -> Any:
 
     The estimators and graphs of the modules that the user names are trusted. A model file alone imports nothing.
     """
-    from sklearn.base import BaseEstimator
-
-    from ..graphs import Graph
-    from ..persistence import load
-
     names = [value for name in modules or [] for value in vars(imported(name)).values()]
     trusted = [cls for cls in names if isclass(cls) and issubclass(cls, BaseEstimator | Graph)]
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
@@ -310,11 +202,16 @@ def loaded(path: str, modules: list[str] | None) -> Any:
     try:
         return load(path, trusted)
     except ValueError as error:
-        from ..tables.reading import PACKED, READERS
-
         if path.lower().endswith((*READERS, *PACKED)):
             raise ValueError(f"{error}; it seems to be data, of which lapwing fit {path} makes a model") from error
         raise
+
+
+def before_classes(model: Any) -> Any:
+    """What makes the coordinates of a model that predicts classes; None where it predicts them from the columns."""
+    *before, (name, last) = getattr(model, "steps", [("model", model)])
+    steps = [*before, (name, last.reducer_)] if hasattr(last, "reducer_") else before
+    return Pipeline(steps) if steps else None
 
 
 class Output(NamedTuple):
@@ -324,27 +221,23 @@ class Output(NamedTuple):
     compute: Callable[[Any], Any]
 
 
-def _outputs(model: Any, coordinates: bool, is_npy: bool) -> dict[str, Output]:
+def outputs_of(model: Any, coordinates: bool, is_npy: bool) -> dict[str, Output]:
     """What is written of each row: its coordinates; of a model that predicts its class, and on request both.
 
     A probability that ranks rows stands beside the class: that of the second of two classes, or of the class that is predicted.
     """
     if hasattr(model, "transform"):
         return {"coordinates": Output(output_names(model), model.transform)}
-    *before, (name, last) = getattr(model, "steps", [("model", model)])
     found = {}
     if coordinates:
         if is_npy:
             refuse("classes beside numbers: write .parquet or .csv", "--coordinates")
-        from sklearn.pipeline import Pipeline
-
-        steps = [*before, (name, last.reducer_)] if hasattr(last, "reducer_") else before
-        if not steps:
+        projector = before_classes(model)
+        if projector is None:
             refuse(f"{type(model).__name__} predicts from the columns", "--coordinates")
-        projector = Pipeline(steps)
         found["coordinates"] = Output(output_names(projector), projector.transform)
     found["predictions"] = Output(["prediction"], model.predict)
-    classifier = getattr(last, "classifier_", None)
+    classifier = getattr(getattr(model, "steps", [("", model)])[-1][1], "classifier_", None)
     if hasattr(classifier, "predict_proba") and getattr(classifier, "n_neighbors", 0) != 1:
         if len(model.classes_) == 2:
             title = f"probability of {model.classes_[1]}"
@@ -354,7 +247,7 @@ def _outputs(model: Any, coordinates: bool, is_npy: bool) -> dict[str, Output]:
     return found
 
 
-def _projected(
+def projected(
     outputs: dict[str, Output],
     tables: Iterator[Any],
     taken: Taken,
@@ -363,14 +256,10 @@ def _projected(
     data: str,
 ) -> Iterator[Any]:
     """The tables with what is written in the place of their features, as objects where that is of several kinds."""
-    import numpy as np
-
-    from ..tables.reading import in_file
-
     done = 0
     for table in tables:
         try:
-            X = taken.counted_rows(table)
+            X = taken.prepared(table)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
                 parts = [own.compute(X) for own in outputs.values()]
@@ -381,21 +270,19 @@ def _projected(
         done += len(table)
         update(done)
         known = [own.names or [f"column {j}" for j in range(parts[0].shape[1])] for own in outputs.values()]
-        projected = replace(table, X=Z, feature_names=[name for names in known for name in names])
-        yield replace(projected, y=None, ids=None) if plain else projected
+        written = replace(table, X=Z, feature_names=[name for names in known for name in names])
+        yield replace(written, y=None, ids=None) if plain else written
 
 
-def _shown(table: Any) -> Any:
+def safe(table: Any) -> Any:
     """A table whose text cannot steer the terminal that it is printed to."""
-    import numpy as np
-
-    safe = np.vectorize(lambda cell: visible(cell) if isinstance(cell, str) else cell, otypes=[object])
-    shown = {name: values for name, values in vars(table).items() if getattr(values, "dtype", np.dtype(int)).kind in "OU"}
+    shown = np.vectorize(lambda cell: visible(cell) if isinstance(cell, str) else cell, otypes=[object])
+    text = [name for name in ("X", "y", "ids") if getattr(getattr(table, name), "dtype", np.dtype(int)).kind in "OU"]
     names = [visible(name) for name in table.feature_names]
-    return replace(table, feature_names=names, **{name: safe(values) for name, values in shown.items()})
+    return replace(table, feature_names=names, **{name: shown(getattr(table, name)) for name in text})
 
 
-def _name(column: str | None, default: str, columns: bool) -> str:
+def column_name(column: str | None, default: str, columns: bool) -> str:
     """The name of a column in the output. Neither a number nor a file of labels is such a name."""
     if column is None or re.fullmatch(r"-?\d+", column):
         return default

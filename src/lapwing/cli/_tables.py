@@ -6,15 +6,20 @@ import warnings
 from collections import Counter
 from typing import Any
 
+from sklearn.impute import SimpleImputer
+
+from .. import tables
+from ..comparison import find_leaks
+from ..reducers import Reducer
+from ..tables import UnseenCategories, preparation_of, prepare, text_columns
+from ..tables.preparation import NAMES_ROWS, plain_rows
 from ._console import counted, say, say_in_one_line, some
 from ._options import Reading
 
 
 def read_prepared(data: str, reading: Reading, targets: bool = False, **more: Any) -> Any:
     """Read the data, prepare its columns, and say what was done."""
-    from ..tables import prepare, read
-
-    table = read(data, mixed=True, targets=targets, **reading.read, **more)
+    table = tables.read(data, mixed=True, targets=targets, **reading.read, **more)
     for note in table.notes:
         say(note)
     try:
@@ -28,9 +33,6 @@ def read_prepared(data: str, reading: Reading, targets: bool = False, **more: An
 
 def leaks_of_ids(prepared: Any) -> list[Any]:
     """A column that was left out since it names the rows, where its order tells the labels all the same."""
-    from ..comparison import find_leaks
-    from ..tables.preparation import NAMES_ROWS
-
     table, preparation = prepared.table, prepared.steps[0][1] if prepared.steps else None
     names = [name for name, why in getattr(preparation, "left_out_", {}).items() if why == NAMES_ROWS]
     if table.ids is None or not names:
@@ -40,8 +42,6 @@ def leaks_of_ids(prepared: Any) -> list[Any]:
 
 def tell_leaks(prepared: Any) -> None:
     """Warn of columns that alone tell the labels, and of copies of rows."""
-    from ..comparison import find_leaks
-
     table = prepared.table
     if table.y is None or table.image_shape is not None:
         return
@@ -77,8 +77,6 @@ def are_quantities(y: Any) -> bool:
 
 def is_ours(estimator: Any) -> bool:
     """Whether it is a method of lapwing, or of a class derived from one."""
-    from ..reducers import Reducer
-
     return isinstance(estimator, Reducer)
 
 
@@ -100,10 +98,6 @@ class Taken:
     """What a model takes of a table: all of it by its preparation, or numbers and text, as first steps of other pipelines do."""
 
     def __init__(self, model: Any):
-        from sklearn.impute import SimpleImputer
-
-        from ..tables import preparation_of, text_columns
-
         self.preparation, self._n_features = preparation_of(model), model.n_features_in_
         names = getattr(model, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
@@ -113,25 +107,22 @@ class Taken:
         self._image_shape = getattr(last_step(model), "image_shape_", None)
         self._gaps, self._unseen = 0, dict[str, Counter[str]]()
 
-    def rows(self, table: Any) -> Any:
-        """The rows of a table: as the preparation gives them, or as pandas reads them."""
-        from ..tables.preparation import plain_rows
-
+    def given(self, table: Any) -> Any:
+        """The columns of a table as the first step of the model takes them."""
         if not table.is_mixed:
             return table.X
         if self.preparation is None:
             return plain_rows(table.X, self._categories)
         names = self.preparation.columns_
         by_place = not set(names) <= set(table.feature_names) and len(names) == len(table.feature_names)
-        return self.preparation.transform(table.X.rename_columns(list(names)) if by_place else table.X)
+        return table.X.rename_columns(list(names)) if by_place else table.X
 
-    def counted_rows(self, table: Any) -> Any:
-        """The rows of one of several tables. Gaps and new categories are counted, for ``tell``."""
-        from ..tables import UnseenCategories
-
+    def prepared(self, table: Any) -> Any:
+        """The rows of one of several tables, prepared. Gaps and new categories are counted, for ``tell``."""
         self._check_shape(table)
         with warnings.catch_warnings(record=True, action="always") as caught:
-            X = self.rows(table)
+            X = self.given(table)
+            X = X if self.preparation is None or not table.is_mixed else self.preparation.transform(X)
         for warning in caught:
             if not isinstance(warning.message, UnseenCategories):
                 warnings.warn(warning.message, stacklevel=2)

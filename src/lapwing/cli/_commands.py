@@ -1,0 +1,291 @@
+"""The commands and their options. What they do is in modules that are imported when a command runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time as clock
+from typing import Annotated, Any
+
+import typer
+
+from ._console import counted, print_json, say, size, visible
+from ._options import (
+    Data,
+    Json,
+    Judge,
+    Reading,
+    Word,
+    Words,
+    check_output,
+    listed,
+    option,
+    prepares_data,
+    quoted,
+    reads_data,
+    refuse,
+    writing,
+)
+
+INTERRUPTED = 130
+DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
+
+
+def _jobs(number: int) -> int:
+    return number or refuse("0 cannot work; give 1 or more, or -1 for one per core", "--jobs")
+
+
+Jobs = Annotated[int, option("--jobs -j N", callback=_jobs)]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
+Import = Annotated[Words, option("--import MODULE")]
+
+
+@prepares_data
+def compare(
+    data: Data,
+    *,
+    reading: Reading,
+    methods: Annotated[Words, option("--methods -m NAMES")] = None,
+    dimensions: Annotated[Word, option("--dimensions -d NUMBERS")] = None,
+    scoring: Annotated[Word, option("--scoring GOAL")] = None,
+    judge: Judge = "auto",
+    group: Annotated[Word, option("--group COL")] = None,
+    time: Annotated[Word, option("--time COL")] = None,
+    output: Annotated[str, option("--output -o REPORT")] = "report.html",
+    cv: Annotated[int, option("--cv N", min=2)] = 5,
+    sample: Annotated[int | None, option("--sample N", min=4)] = None,
+    atlas: Annotated[Word, option("--atlas FILE")] = None,
+    memory: Annotated[Word, option("--memory DIR")] = None,
+    jobs: Jobs = -1,
+    seed: Annotated[int, option("--seed N", min=0)] = 0,
+    json: Annotated[bool, option("--json", "Advanced")] = False,
+) -> None:
+    """Try several methods and dimensions by cross-validation; print a table and write a report.
+
+    Ctrl-C prints the methods that are done.
+    """
+    start, label = clock.perf_counter(), reading.label
+    check_output(output, data, label)
+    if atlas is not None:
+        check_output(atlas, data, label, beside=output)
+    if label is not None and label in (group, time):
+        refuse(f"{label!r} is the label, so it cannot divide the rows", "--group, --time")
+    if group is not None and time is not None:
+        refuse("give --group, or --time", "--time")
+    from . import _compare as work
+
+    names = None if methods is None else work.method_names(listed(methods))
+    work.check_scoring(scoring)
+    wanted = None if dimensions is None else work.parsed_dimensions(dimensions)
+    aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
+    sampled: dict[str, Any] = {} if sample is None else {"sample": sample, "random_state": seed}
+    prepared = work.read_rows(data, reading, tuple(aside.values()), sampled, scoring == "r2")
+    table = prepared.table
+    aside = dict(zip(aside, table.aside, strict=True))  # by name, where columns were given as -1 or 02
+    kept = {name: table.aside[column] for name, column in aside.items()}
+    if time is not None and kept["time"].dtype.kind in "OU":
+        say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
+    how = {"memory": memory, "random_state": seed, "n_jobs": jobs, **kept}
+    found, stopped = work.compared(prepared, names, dimensions=wanted, scoring=scoring, judge=judge, cv=cv, **how)
+    file = "FILE" if data == "-" else data
+    dropped = [part for column in aside.values() for part in ("--drop", quoted(column))]
+    again = [*reading.words(), *dropped]
+    lines = {name: shlex.join([*work.fitting(found, name, d, file), *again]) for name, d in found.chosen.items()}
+    if json:
+        print_json(work.facts(found, data, output, lines, stopped))
+    else:
+        work.print_comparison(found)
+        if stopped is None:
+            transform = ["lapwing", "transform", "model.lapwing", file, *dropped, *reading.words(preparing=False)]
+            work.advise(found, lines[found.choice[0]], shlex.join([*transform, "-o", "projected.csv"]))
+    if stopped is not None:
+        goes_on = "the same command goes on from there" if memory else "--memory DIR keeps scores for the next time"
+        say(f"interrupted: {stopped}, and no report was written; {goes_on}")
+        raise typer.Exit(INTERRUPTED)
+    loading = work.loading(data, reading, prepared, aside, sampled)
+    named = f": {label}" if label and not label.lstrip("-").isdigit() else ""
+    title = os.path.basename(os.path.normpath(data)) + named
+    work.report(output, found, prepared, title, start, loading, lines[found.choice[0]])
+    if atlas is not None:
+        from ..report import write_atlas
+
+        with writing(atlas):
+            write_atlas(atlas, found, table.y, ids=table.ids, feature_names=table.feature_names)
+        say(f"wrote {atlas}; embedding-atlas {atlas} --x x --y y --neighbors neighbors shows it")
+
+
+def demo(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where to write the report.")] = "out",
+    jobs: Jobs = -1,
+) -> None:
+    """Digits of which one in ten has a label: what do those without one add? A first look."""
+    from . import _compare as work
+
+    start = clock.perf_counter()
+    os.makedirs(folder, exist_ok=True)
+    digits = work.digits()
+    say(work.STORY)
+    names = ["PCA", "LDA", "LPP + spread labels", "KernelLPP + spread labels"]
+    found, stopped = work.compared(digits, names, dimensions=[2, 5, 9], n_jobs=jobs)
+    work.print_comparison(found)
+    for name, meaning in work.LEGEND.items():
+        say(f"  {work.TITLES.get(name, name):10} {meaning}")
+    if stopped is not None:
+        raise typer.Exit(INTERRUPTED)
+    say(f"* {found.reason}; {work.gain(found)}")
+    work.report(os.path.join(folder, "report.html"), found, digits, "digits", start, work.DEMO)
+
+
+@prepares_data
+def fit(
+    data: Data,
+    *,
+    method: Annotated[str, option("--method -m NAME")] = "lpp",
+    dimensions: Annotated[Word, option("--dimensions -d D")] = None,
+    output: Annotated[str, option("--output -o MODEL")] = "model.lapwing",
+    reading: Reading,
+    graph: Annotated[Word, option("--graph -g GRAPH")] = None,
+    param: Annotated[Words, option("--param -p KEY=VALUE")] = None,
+    predict: Annotated[bool, option("--predict")] = False,
+    judge: Judge = "auto",
+    neighbors: Annotated[int | None, option("--neighbors -k K", min=1)] = None,
+) -> None:
+    """Fit a method to DATA and write the model, which keeps how columns were prepared."""
+    check_output(output, data, reading.label)
+    from ..persistence import save
+    from ._graphs import configure
+    from ._methods import to_fit
+    from ._model import fitted, method_name, output_names, parameter
+
+    estimator = to_fit(method)
+    choice = configure(estimator, graph, neighbors, dict(map(parameter, param or [])), dimensions)
+    start = clock.perf_counter()
+    model, shape = fitted(estimator, choice, data, reading, judge if predict else None)
+    with writing(output):
+        save(model, output)
+    result = "class" if predict else f"{len(output_names(model) or []):,}"
+    said = f"{method_name(model)}: {counted(shape[0], 'row')}, {counted(shape[1], 'feature')} -> {result}"
+    say(f"{said} in {clock.perf_counter() - start:.1f} s; wrote {output} ({size(output)})")
+
+
+@reads_data
+def transform(
+    model: Model,
+    data: Data,
+    *,
+    output: Annotated[str, option("--output -o FILE")] = "-",
+    reading: Reading,
+    coordinates: Annotated[bool, option("--coordinates")] = False,
+    import_: Import = None,
+) -> None:
+    """Project DATA, in batches of rows: files of any size in little memory.
+
+    Columns are found by name where the model knows names. Those of --label and --id are copied to the output. A model of fit
+    --predict writes the class of each row, with the column that names rows, and with --coordinates its coordinates too.
+    """
+    from .._extras import Progress
+    from ..tables import batches, check_suffix, has_columns, write
+    from ._model import column_name, in_this_folder, loaded, outputs_of, projected, row_names, safe
+    from ._tables import Taken
+
+    label, id = reading.label, reading.id
+    check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
+    if output != "-":
+        try:
+            check_suffix(output)
+        except ValueError as error:
+            refuse(str(error))
+    start = clock.perf_counter()
+    whole = loaded(model, import_)
+    taken, is_npy = Taken(whole), output.lower().endswith(".npy")
+    steps = whole if taken.preparation is None else whole[1:]  # taken does the first
+    outputs = outputs_of(steps, coordinates, is_npy)
+    if id is None and "predictions" in outputs and not is_npy:
+        id = row_names(taken.preparation, data, reading.read["header"])
+    how = {**reading.read, "id": id, "features": taken.names, "n_features": whole.n_features_in_}
+    named, plain = has_columns(data), is_npy and label is None and id is None
+    columns = {"label": column_name(label, "label", named), "id": column_name(id, "id", named)}
+    with Progress("projecting rows", None, "done") as update, writing(output):
+        tables = projected(outputs, batches(data, mixed=True, **how), taken, plain, update, data)
+        if output == "-" and sys.stdout.isatty():
+            tables, columns = map(safe, tables), {role: visible(name) for role, name in columns.items()}
+        rows = write(output, tables, **columns)
+    taken.tell()
+    if output != "-":
+        names = outputs["coordinates"].names if "coordinates" in outputs else []
+        said = [counted(rows, "row") + (f", {counted(len(names), 'component')}" if names else "")]
+        said = [*said * ("coordinates" in outputs), *[f"{rows:,} predictions"] * ("predictions" in outputs)]
+        say(f"wrote {output}: {' and '.join(said)} ({size(output)}) in {clock.perf_counter() - start:.1f} s")
+
+
+Leading = Annotated[int | None, option("--loadings N", min=1)]
+
+
+def inspect(model: Model, loadings: Leading = None, json: Json = False, import_: Import = None) -> None:
+    """Say what is in a model file, or which features make its components."""
+    from ._inspect import print_loadings, print_model
+    from ._model import loaded
+
+    whole = loaded(model, import_)
+    return print_model(whole, model, json) if loadings is None else print_loadings(whole, loadings, json)
+
+
+@reads_data
+def verify(
+    model: Model,
+    data: Data,
+    *,
+    reading: Reading,
+    graph: Annotated[Word, option("--graph -g W.npz")] = None,
+    json: Json = False,
+    import_: Import = None,
+) -> None:
+    """Check a model against the data it was fitted to: fit it anew, and compare.
+
+    The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
+    """
+    from ._inspect import print_verification, verified
+    from ._model import loaded
+
+    whole, start = loaded(model, import_), clock.perf_counter()
+    found, n_rows = verified(whole, model, data, reading, graph)
+    print_verification(found, json)
+    said = f"{found.method} {'solves' if found.holds else 'does NOT solve'} the problem that {n_rows:,} rows pose"
+    say(f"{said} ({clock.perf_counter() - start:.1f} s)")
+    if not found.holds:
+        raise typer.Exit(DOES_NOT_HOLD)
+
+
+def export(
+    model: Model,
+    output: Annotated[str, option("--output -o ONNX")] = "model.onnx",
+    import_: Import = None,
+) -> None:
+    """Write a model as ONNX, for programs without Python: linear and kernel methods, and what prepares their columns."""
+    from ..onnx import to_onnx
+    from ._model import in_this_folder, loaded
+
+    check_output(output, model, *in_this_folder(import_))
+    try:
+        with writing(output):
+            written = to_onnx(loaded(model, import_), output)
+    except TypeError as error:
+        raise ValueError(f"{model}: {error}; lapwing transform uses it all the same") from error
+    names = {"inputs": written.graph.input, "outputs": written.graph.output}
+    said = "; ".join(f"{kind} {', '.join(part.name for part in parts)}" for kind, parts in names.items())
+    say(f"wrote {output}: {said} ({size(output)})")
+    for entry in written.metadata_props:
+        say(f"columns of {entry.key}: {entry.value}" if entry.key in "XS" else f"what they must hold: {entry.value}")
+
+
+def methods(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A method: its equation, and all its parameters.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the methods and what each is for, or describe one."""
+    from ._methods import describe_method, list_methods
+
+    return list_methods(json) if name is None else describe_method(name, json)
