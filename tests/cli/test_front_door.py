@@ -161,6 +161,17 @@ def test_a_model_that_predicts_from_dates_and_text_is_verified_and_has_loadings(
     assert "signup" in run("inspect", "model.lapwing", "--loadings", 30).stdout
 
 
+def test_predictions_as_npy_are_classes_alone():
+    """An array holds values of one type: probabilities beside words were written as addresses in memory."""
+    customers("customers.csv", 300)
+    run("fit", "customers.csv", "-l", "churned", "-d", 1, "--predict", "--judge", "logistic")
+    for suffix in ("npy", "csv"):
+        run("transform", "model.lapwing", "customers.csv", "-o", f"p.{suffix}")
+    header, *lines = Path("p.csv").read_text().replace('"', "").splitlines()
+    assert header == "customer_id,prediction,probability of yes"
+    assert np.load("p.npy").ravel().tolist() == [line.split(",")[1] for line in lines]
+
+
 def test_new_rows_are_not_like_the_old():
     customers("old.csv", 300)
     run("fit", "old.csv", "--label", "churned")

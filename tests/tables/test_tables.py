@@ -667,6 +667,8 @@ def test_bad_output(tmp_path):
     rows = Table(np.eye(2), ids=np.array(["x", "y"]))
     with pytest.raises(ValueError, match=r"\.npy file holds numbers alone"):
         write(tmp_path / "out.npy", [rows])
+    with pytest.raises(ValueError, match=r"\.npy file holds numbers alone"):
+        write(tmp_path / "out.npy", [Table(np.array([["yes", 0.5]], dtype=object))])
     with pytest.raises(ValueError, match="unknown kind of file to write"):
         write(tmp_path / "out.xlsx", [rows])
     with pytest.raises(ValueError, match="column 'id' would stand twice"):

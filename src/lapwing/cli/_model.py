@@ -238,7 +238,8 @@ def outputs_of(model: Any, coordinates: bool, is_npy: bool) -> dict[str, Output]
         found["coordinates"] = Output(output_names(projector), projector.transform)
     found["predictions"] = Output(["prediction"], model.predict)
     classifier = getattr(getattr(model, "steps", [("", model)])[-1][1], "classifier_", None)
-    if hasattr(classifier, "predict_proba") and getattr(classifier, "n_neighbors", 0) != 1:
+    ranks = hasattr(classifier, "predict_proba") and getattr(classifier, "n_neighbors", 0) != 1
+    if ranks and not is_npy:  # which holds values of one type
         if len(model.classes_) == 2:
             title = f"probability of {model.classes_[1]}"
             found["probability"] = Output([title], lambda X: model.predict_proba(X)[:, 1])

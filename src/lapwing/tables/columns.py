@@ -302,9 +302,9 @@ def _write_npy(file: IO[bytes], tables: Iterable[Table]) -> int:
     rows, form = 0, np.lib.format
     for table in tables:
         _check_dense(table)
-        if table.ids is not None or table.y is not None:
-            raise ValueError("a .npy file holds numbers alone; write .parquet or .csv to keep identifiers or labels")
         X = np.ascontiguousarray(table.X)
+        if table.ids is not None or table.y is not None or X.dtype == object:
+            raise ValueError("a .npy file holds numbers alone; write .parquet or .csv to keep identifiers, labels or text")
         header = form.header_data_from_array_1_0(X)
         if rows == 0:
             form.write_array_header_1_0(file, header)
