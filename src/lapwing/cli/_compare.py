@@ -146,10 +146,9 @@ def compared(prepared: Any, names: list[str] | None, **options: Any) -> tuple[An
     say(f"comparing {counted(len(chosen), 'method')}")
     methods, stopped = {name: prepared.settled(method) for name, method in chosen.items()}, None
     warnings.filterwarnings("ignore", category=comparison.LeakWarning)  # leaks are told above the table
+    options |= {"methods": methods, "prepare": prepare, "feature_names": source_columns(prepared)}
     try:
-        found = comparison.compare(
-            rows, y, methods=methods, prepare=prepare, feature_names=source_columns(prepared), **options
-        )
+        found = comparison.compare(rows, y, **options)
     except comparison.Interrupted as stop:
         found, stopped = stop.comparison, str(stop)
     found = replace(found, leaks=[*leaks_of_ids(prepared), *found.leaks])
@@ -174,9 +173,8 @@ def loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], s
     read, prepare = reading.changed()
     columns = {"aside": tuple(aside.values())} if aside else {}
     options = {"mixed": True, **read, **columns, **sampled}
-    arguments = ", ".join(
-        [repr("data.csv" if data == "-" else data), *(f"{name}={value!r}" for name, value in options.items())]
-    )
+    file = repr("data.csv" if data == "-" else data)
+    arguments = ", ".join([file, *(f"{name}={value!r}" for name, value in options.items())])
     more = "".join(f", {name}={value!r}" for name, value in prepare.items())
     lines = [
         "from lapwing.tables import prepare, read",
@@ -192,23 +190,12 @@ def loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], s
 def report(
     output: str, found: Any, prepared: Any, title: str, start: float, loading: str, fitting: str | None = None
 ) -> None:
-    table, columns = prepared.table, prepared.columns
+    table = prepared.table
     images = None if table.image_shape is None else table.X.reshape(-1, *table.image_shape)
+    rows = {"columns": prepared.columns, "feature_names": table.feature_names, "ids": table.ids, "images": images}
+    texts = {"title": title, "command": shlex.join(["lapwing", *sys.argv[1:]]), "loading": loading, "fitting": fitting}
     with writing(output):
-        write_report(
-            output,
-            found,
-            table.X,
-            table.y,
-            columns=columns,
-            feature_names=table.feature_names,
-            ids=table.ids,
-            images=images,
-            title=title,
-            command=shlex.join(["lapwing", *sys.argv[1:]]),
-            loading=loading,
-            fitting=fitting,
-        )
+        write_report(output, found, table.X, table.y, **rows, **texts)
     say(f"wrote {output} after {perf_counter() - start:.0f} s")
 
 
@@ -243,10 +230,8 @@ def advise(found: Any, fitting: str, projecting: str) -> None:
         judges = Counter(found.judges).most_common()
         say(f"judged by {', '.join(f'{name} ({count} of {len(found.judges)} folds)' for name, count in judges)}")
     judge = Counter(found.judges).most_common(1)[0][0]
-    option = {"nearest neighbour": " --judge nearest", "logistic regression": " --judge logistic"}.get(
-        judge, " --judge knn"
-    )
-    classes = "" if found.labels is None else f" (fit --predict{option} makes one that names their classes)"
+    judge = {"nearest neighbour": "nearest", "logistic regression": "logistic"}.get(judge, "knn")
+    classes = "" if found.labels is None else f" (fit --predict --judge {judge} makes one that names their classes)"
     say(f"to fit it, and to project rows with the model{classes}:\n  {fitting}\n  {projecting}")
 
 

@@ -48,10 +48,10 @@ def list_methods(json: bool) -> None:
         return print_json(rows)
     for family, members in groupby(rows, key=lambda row: row["family"]):
         typer.echo(GOALS[family])
-        needs = {"needed": " Needs labels."}
-        lines = [
-            [f"  {row['method']:{LONGEST_NAME}}", row["description"] + needs.get(row["labels"], "")] for row in members
-        ]
+        lines = []
+        for row in members:
+            needs = " Needs labels." if row["labels"] == "needed" else ""
+            lines.append([f"  {row['method']:{LONGEST_NAME}}", row["description"] + needs])
         print_table(["", ""], lines, header=False, width=WIDTH)
         typer.echo()
     return typer.echo("lapwing methods NAME has the equation and the parameters of a method.")

@@ -83,9 +83,8 @@ def in_blocks(estimator: Any, data: str, reading: Reading) -> Any:
     if other or reading.prepare["standardize"] == "yes" or reading.prepare["impute"]:
         what = f"columns are prepared ({', '.join(map(repr, other[:8]))})" if other else "columns are prepared"
         drop = f"leave them out (--drop '{','.join(other)}')" if other else "leave it to the method"
-        raise ValueError(
-            f"{data} has {n_rows}, more than are read at once, and {what} only in memory; {drop}, or fit a part of the rows"
-        )
+        too_many = f"{data} has {n_rows}, more than are read at once"
+        raise ValueError(f"{too_many}, and {what} only in memory; {drop}, or fit a part of the rows")
     say(f"{data} has {n_rows}, and is read in blocks")
     return blocks.as_blocks(rows, reading.label, list(kinds))
 
@@ -106,9 +105,8 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, reading: R
         tell_leaks(prepared)
     _require_label(estimator, table.y)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
-        raise ValueError(
-            f"{data}: {method_name(estimator)} takes no sparse data; write it as dense rows, or use lpp or lpi"
-        )
+        remedy = "write it as dense rows, or use lpp or lpi"
+        raise ValueError(f"{data}: {method_name(estimator)} takes no sparse data; {remedy}")
     if "image_shape" in estimator.get_params() and table.image_shape is not None:
         estimator.set_params(image_shape=table.image_shape, flatten=True)
     if judge:
