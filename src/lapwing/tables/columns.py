@@ -304,7 +304,7 @@ def _write_npy(file: IO[bytes], tables: Iterable[Table]) -> int:
         _check_dense(table)
         X = np.ascontiguousarray(table.X)
         if table.ids is not None or table.y is not None or X.dtype == object:
-            raise ValueError("a .npy file holds numbers alone; write .parquet or .csv to keep identifiers, labels or text")
+            raise ValueError("a .npy file holds numbers alone; write .parquet or .csv to keep names, labels or text")
         header = form.header_data_from_array_1_0(X)
         if rows == 0:
             form.write_array_header_1_0(file, header)
