@@ -3,7 +3,7 @@
 import csv
 import time
 import warnings
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import product
 
 import numpy as np
@@ -422,3 +422,13 @@ def test_inputs_in_words():
         "w": "text, '' where missing",
         "n": "number, NaN where missing",
     }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "dict"])
+def test_durations_are_days(kind):
+    hours = [timedelta(hours=h) for h in (12, 36)] + [None, timedelta(days=3)]
+    make = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "arrow": pa.table, "dict": dict}[kind]
+    table = make({"stay": hours, "n": [0, 1, 2, 3]})
+    preparation = Preparation().fit(table)
+    assert preparation.columns_["stay"]["kind"] == "number"
+    np.testing.assert_array_equal(preparation.transform(table)[:, 0], [0.5, 1.5, np.nan, 3])

@@ -52,7 +52,7 @@ def cells_of(column: Any, marks: Collection[str] = (), as_text: bool = False) ->
     if values.dtype.kind in "biuf" and not as_text:
         is_single = values.dtype.kind == "f" and values.dtype.itemsize <= 4
         return _without(values.astype(np.float32 if is_single else np.float64), marks)
-    cells = (values.astype("datetime64[us]") if values.dtype.kind == "M" else values).tolist()
+    cells = (values.astype(f"{values.dtype.kind}8[us]") if values.dtype.kind in "mM" else values).tolist()
     try:
         known = {cell: _cell(cell, marks) for cell in set(cells)}
     except TypeError as error:
@@ -102,6 +102,8 @@ def _cell(cell: Any, marks: Collection[str]) -> str | float | datetime | None:
         return None if text in MISSING or text in marks else text
     if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
         return None
+    if isinstance(cell, timedelta):
+        return cell / timedelta(days=1)
     if isinstance(cell, date):
         return _naive(cell if isinstance(cell, datetime) else datetime.combine(cell, time()))
     return float(cell) if isinstance(cell, Number | np.bool_) else str(cell)  # type: ignore[arg-type]

@@ -66,9 +66,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     - **Numbers**, also with blanks around them, separated thousands (``3,160``), a decimal comma (``1.234,50``), and a currency
       or per cent sign (``€78.37``, ``71.7%``). ``1,234`` is 1234, unless another column has a decimal comma. Yes and no, true
       and false become 1 and 0.
-    - **Dates** become days since 1970, with the time of the day as a fraction. Text is read in the usual formats
-      (``2024-03-01``, ``2024-03-01T12:30``, ``01.03.2024``, ``03/01/2024``, ``1 Mar 2024``), one format per column. Where two
-      formats fit, the month stands first.
+    - **Dates** become days since 1970, with the time of the day as a fraction, and durations days. Text is read in the usual
+      formats (``2024-03-01``, ``2024-03-01T12:30``, ``01.03.2024``, ``03/01/2024``, ``1 Mar 2024``), one format per column. Where
+      two formats fit, the month stands first.
     - **Categories** are text of at most 50 different values, without the blanks around it; Basic and BASIC are one.
     - Columns that cannot help are left out: those that name rows, prose, text that is the same everywhere, empty columns.
 
