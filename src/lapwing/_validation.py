@@ -53,8 +53,8 @@ def reword_error(error: ValueError) -> None:
     """Raise an error that says what to do with categories or gaps, where this one is about text or NaN among the rows."""
     if "could not convert string" in str(error):
         raise ValueError(
-            f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as OrdinalEncoder of "
-            "scikit-learn does, and Gower compares as such, and free text as columns of words, as its TfidfVectorizer does"
+            f"X holds text ({error}), and all its columns must be numbers, as lapwing.tables.prepare makes them; or write "
+            "categories as numbers, as OrdinalEncoder does and Gower compares, and free text as words, by TfidfVectorizer"
         ) from error
     if "contains NaN" in str(error):
         first = str(error).partition("\n")[0].rstrip(".")

@@ -908,9 +908,9 @@ def unread(pipe):
     return found[0]
 
 
-def in_terminal(environment):
+def in_terminal(environment, table="['a', 'b'], [['x', '1'], ['y', '22']], right=' r', best=1"):
     """What print_table writes to a terminal."""
-    code = "from lapwing.cli._console import print_table\nprint_table(['a', 'b'], [['x', '1'], ['y', '22']], right=' r', best=1)"
+    code = f"from lapwing.cli._console import print_table\nprint_table({table})"
     leader, follower = pty.openpty()
     keep = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     subprocess.run([sys.executable, "-c", code], stdout=follower, env={**keep, "TERM": "xterm-256color", **environment})
@@ -929,6 +929,15 @@ def test_colours_in_a_terminal_only(iris, model):
     assert "32m" not in in_terminal({"NO_COLOR": "1"})
     for command in (["methods"], ["inspect", model]):
         assert "\x1b" not in run(*command).stdout
+
+
+def test_a_narrow_terminal_shows_fewer_columns_and_those_whole():
+    table = "['method', 'd', 'AUC %', 'trust'], [['LPP + classes', '13', '72.1 ± 2.1', '98.4']], right=' rrr', least=3"
+    narrow = in_terminal({"COLUMNS": "40", "LINES": "20"}, table)
+    assert "72.1 ± 2.1" in narrow
+    assert "…" not in narrow
+    assert "trust" not in narrow
+    assert "98.4" in in_terminal({"COLUMNS": "80", "LINES": "20"}, table)
 
 
 # Models of classes that are not lapwing's

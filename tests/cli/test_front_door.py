@@ -123,6 +123,18 @@ def test_a_classifier_behind_the_model():
     assert first in ('"C10000","no"', '"C10000","yes"')
 
 
+def test_a_model_of_plain_numbers_knows_its_columns_in_python_too():
+    pandas, (X, y) = pytest.importorskip("pandas"), load_iris(return_X_y=True, as_frame=True)
+    X.assign(kind=y).to_csv("iris.csv", index=False)
+    X[X.columns[::-1]].to_csv("new.csv", index=False)
+    run("fit", "iris.csv", "--label", "kind", "--predict", "--standardize", "no")
+    run("transform", "model.lapwing", "new.csv", "-o", "named.csv")
+    model, new = load("model.lapwing"), pandas.read_csv("new.csv")
+    assert model.predict(new[X.columns]).tolist() == pandas.read_csv("named.csv")["prediction"].tolist()
+    with pytest.raises(ValueError, match="must be in the same order"):  # not classes of columns that changed places
+        model.predict(new)
+
+
 def test_coordinates_beside_predictions():
     customers("customers.csv", 400)
     for name, option in (("plain", []), ("predicting", ["--predict", "--judge", "nearest"])):

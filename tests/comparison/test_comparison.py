@@ -627,6 +627,23 @@ def test_what_readme_recommends_is_known(digits):
     assert found.left_out == {}
 
 
+def test_a_method_that_would_take_an_hour_on_so_many_columns_is_left_out():
+    photographs, people = np.zeros((60, 10_304)), np.arange(60) % 3
+    assert left_out(photographs, people) == {
+        "shrinkage LDA": "slow on 10,304 columns (it is tried unasked up to 3,000)"
+    }
+    assert "shrinkage LDA" not in default_methods(photographs, people)
+
+
+def test_a_comparison_is_printed_as_a_few_lines(digits):
+    X, y = digits
+    found = compare(X[:150], y[:150], methods=["PCA", "LDA"], cv=2)
+    first, titles, *rows = repr(found).splitlines()
+    assert (first, titles) == (found.reason, "method, dimensions: accuracy %")
+    assert [row.split(",")[0] for row in rows[:2]] == [row["method"] for row in found.summary()]
+    assert rows[0].endswith(f"{100 * found.summary()[0]['mean']:.1f} ± {100 * found.summary()[0]['se']:.1f}")
+
+
 def test_umap_is_compared_where_it_is_installed_and_never_recommended(digits, monkeypatch):
     class UMAP(PCA):
         def __init__(self, n_components=2, random_state=None, n_jobs=None):

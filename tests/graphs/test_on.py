@@ -286,8 +286,11 @@ def test_text_is_refused_by_an_error_that_says_what_to_do():
     text = FRAME.assign(kind=np.array(list("xyz"))[np.arange(N) % 3])
     graph = On(Gower([4]), KNN(4, metric="manhattan"))
     for attempt in (Gower([4]).fit, graph.build, LPP(2, graph=graph).fit):
-        with pytest.raises(ValueError, match=r"X holds text .*'x'.*write categories as numbers, as OrdinalEncoder"):
+        with pytest.raises(
+            ValueError, match=r"X holds text .*'x'.*write categories as numbers, as OrdinalEncoder"
+        ) as said:
             attempt(text)
+        assert "lapwing.tables.prepare" in str(said.value)
     numbered = text.assign(kind=OrdinalEncoder().fit_transform(text[["kind"]])[:, 0])
     assert LPP(2, graph=graph).fit(numbered).components_.shape == (2, 5)
 

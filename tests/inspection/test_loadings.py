@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import lapwing
 from lapwing import LPP, MMC, KernelLPP, inspection
 from lapwing.graphs import Precomputed
+from lapwing.selection import SemiSupervised
 
 X, Y = load_wine(return_X_y=True)
 
@@ -131,6 +132,13 @@ def test_features_that_other_steps_make():
     assert found.features == [*(f"onehotencoder__kind_{k}" for k in "abc"), "remainder__alcohol", "remainder__ash"]
     assert_allclose(np.abs(found.values), np.abs(model[-1].components_), atol=1e-8)
     assert found.components == ["pca0", "pca1"]
+
+
+def test_a_classifier_may_follow():
+    X, y = load_iris(return_X_y=True)
+    alone = make_pipeline(StandardScaler(), LPP(2, graph="supervised")).fit(X, y)
+    model = make_pipeline(StandardScaler(), SemiSupervised(LPP(2, graph="supervised"))).fit(X, y)
+    np.testing.assert_array_equal(lapwing.loadings(model).values, lapwing.loadings(alone).values)
 
 
 def test_what_has_none():

@@ -215,7 +215,7 @@ def print_comparison(found: Any) -> None:
         first = f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}" if "mean" in row else ""
         lines.append(["*" * (number == best), row["method"], str(row["dimension"] or ""), first, *scores])
     titles = ["", "method", "d", f"{TITLES.get(found.criterion, found.criterion)} %", *(TITLES[name] for name in names)]
-    print_table(titles, lines, right="  r" + "r" * (1 + len(names)), best=best)
+    print_table(titles, lines, right="  r" + "r" * (1 + len(names)), best=best, least=4)
 
 
 def advise(found: Any, fitting: str, projecting: str) -> None:

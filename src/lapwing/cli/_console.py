@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+BETWEEN = "   "  # what stands between two columns of a table
 WIDE = 1_000  # characters per line where the output is not a terminal, so that lines are never folded
 SHOWN = 8  # how many eigenvalues and names are printed
 # Control characters except tabs and ends of lines, characters that turn the direction of text, and halves of characters.
@@ -71,10 +72,12 @@ def print_table(
     best: int | None = None,
     header: bool = True,
     width: int = WIDE,
+    least: int | None = None,
 ) -> None:
     """Print aligned columns. ``right`` has one letter per column, r for right-aligned; ``best`` is a row to mark.
 
-    ``width`` is the longest line where the output is no terminal, whose own width counts.
+    ``width`` is the longest line where the output is no terminal, whose own width counts. In a narrow terminal, columns after
+    the first ``least`` ones are left out.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -83,6 +86,11 @@ def print_table(
 
     terminal = sys.stdout.isatty()
     console, box = Console(highlight=False, width=None if terminal else width), SIMPLE_HEAD if terminal else None
+    widths = [max(map(len, cells)) + len(BETWEEN) for cells in zip(columns, *rows, strict=True)]
+    fitting = [count for count in range(least or len(widths), len(widths)) if sum(widths[: count + 1]) > console.width]
+    if fitting:
+        say(f"a wider terminal also shows {', '.join(columns[fitting[0] :])}")
+        columns, right, rows = columns[: fitting[0]], right[: fitting[0]], [row[: fitting[0]] for row in rows]
     table = Table(box=box, pad_edge=False, show_edge=False, show_header=header, header_style="bold")
     for name, side in zip(columns, right.ljust(len(columns)), strict=True):
         table.add_column(Text(visible(name)), justify="right" if side == "r" else "left", no_wrap=bool(right))

@@ -117,11 +117,12 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, reading: R
         estimator = SemiSupervised(estimator, None if judge == "nearest" else classifier)
     estimator.fit(table.X, table.y)
     if table.feature_names is not None and not prepared.steps:
-        first = estimator
+        first = estimator.reducer_ if judge else estimator
         while hasattr(first, "steps"):
             first = first.steps[0][1]
         # With these names transform finds the columns by name. scikit-learn sets them only where X is a data frame.
-        first.feature_names_in_ = np.array(table.feature_names, dtype=object)
+        for part in {estimator, first} if judge else {first}:
+            part.feature_names_in_ = np.array(table.feature_names, dtype=object)
     if table.image_shape is not None and is_ours(last_step(estimator)):
         # So that transform takes no images of another shape.
         last_step(estimator).image_shape_ = tuple(map(int, table.image_shape))

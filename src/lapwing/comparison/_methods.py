@@ -63,8 +63,11 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
     "NPE": ("unlabelled", "sparse"),
     UMAP: ("dense",),
 }
-# Slow methods are tried by default up to these numbers of rows.
+# Slow methods are tried by default up to these numbers of rows and of columns.
 MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
+MOST_COLUMNS = {
+    "shrinkage LDA": 3_000
+}  # it takes the eigenvectors of a matrix of all columns: 7 s there, 4 minutes at 10,000
 FEW_LABELS = 0.5  # where fewer labels are known than this share, methods are tried that spread them
 LANDMARKS = 1_000  # on more than twice as many rows, a kernel method gets this many landmarks
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
@@ -81,12 +84,13 @@ def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
 
 
 def left_out(X: Any, y: Any = None) -> dict[str, str]:
-    """The methods that suit X but are not tried by default, and why: they are slow where there are many rows."""
-    n = X.shape[0]
+    """The methods that suit X but are not tried by default, and why: they are slow where there are many rows or columns."""
+    limits = zip(X.shape, ("rows", "columns"), (MOST_ROWS, MOST_COLUMNS), strict=True)
     return {
-        name: f"slow on {n:,} rows (it is tried unasked up to {MOST_ROWS[name]:,})"
+        name: f"slow on {size:,} {what} (it is tried unasked up to {most[name]:,})"
+        for size, what, most in limits
         for name in _suited(X, y)
-        if n > MOST_ROWS.get(name, n)
+        if size > most.get(name, size)
     }
 
 

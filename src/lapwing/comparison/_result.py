@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -22,7 +22,7 @@ from ._leaks import Leak
 from ._methods import Candidate, complexity, is_recommendable
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """What :func:`~lapwing.comparison.compare` has found: the scores of every method, and a model of each on all data.
 
@@ -51,7 +51,7 @@ class Comparison:
         Each graph of neighbours that attracts: the ``graph``, its ``methods``, ``n_edges``, ``n_connected_components`` and
         ``degrees``.
     failures, left_out : dict of name to message
-        Methods that could not be fitted, and those that were not tried because they are slow on so many rows.
+        Methods that could not be fitted, and those that were not tried because they are slow on so many rows or columns.
     leaks : list of Leak
         Columns that alone tell the labels, and copies of rows in several folds: see :func:`find_leaks`.
     warnings : dict of name to list of messages
@@ -104,14 +104,14 @@ class Comparison:
     n_samples: int
     n_features: int
     n_neighbors: int
-    X: Any = field(repr=False)
+    X: Any
     prepare: Any
     models: dict[str, Any]
     embeddings: dict[str, dict[int, np.ndarray]]
     spaces: dict[str, np.ndarray]
     spectra: dict[str, np.ndarray]
     graphs: list[dict[str, Any]]
-    _candidates: dict[str, Candidate] = field(repr=False)
+    _candidates: dict[str, Candidate]
 
     @property
     def methods(self) -> list[str]:
@@ -249,6 +249,13 @@ class Comparison:
         held_out = np.concatenate([self.labels[fold] for fold in self.folds])
         found = np.concatenate(self.predictions[method, dimension])
         return confusion_matrix(held_out[held_out >= 0], found, labels=np.arange(len(self.classes)))
+
+    def __repr__(self) -> str:
+        rows = [row for row in [*self.summary(), *self.lines.values()] if "mean" in row]
+        scores = [
+            f"{row['method']}, {row['dimension']}: {100 * row['mean']:.1f} ± {100 * row['se']:.1f}" for row in rows
+        ]
+        return "\n".join([f"{self.reason}\nmethod, dimensions: {self.criterion} %", *scores])
 
     def _repr_html_(self) -> str | None:
         """The report, inline in a notebook; None, which shows the text, where what it needs is not installed."""

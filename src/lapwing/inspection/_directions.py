@@ -15,7 +15,8 @@ SCALERS = (StandardScaler, RobustScaler, MaxAbsScaler)  # scalers that divide fe
 
 
 def steps(estimator: Any) -> list[Any]:
-    """The steps of a pipeline in their order; any other estimator is a single step."""
+    """The steps of a pipeline in their order, those of a reducer where a classifier follows; else a single step."""
+    estimator = getattr(estimator, "reducer_", estimator)
     if not isinstance(estimator, Pipeline):
         return [estimator]
     return [part for _, step in estimator.steps if step not in (None, "passthrough") for part in steps(step)]
@@ -68,7 +69,7 @@ def split(estimator: Any) -> tuple[Any, Any]:
     while first > 0 and (isinstance(parts[first - 1], SCALERS) or _has_directions(parts[first - 1])):
         first -= 1
     if first in (0, len(parts)):
-        return None, estimator
+        return None, make_pipeline(*parts) if len(parts) > 1 else parts[0]
     return make_pipeline(*parts[:first]), make_pipeline(*parts[first:])
 
 
