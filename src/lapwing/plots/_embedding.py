@@ -54,19 +54,28 @@ class EmbeddingDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: BaseEstimator, X: Any, y: Any = None, *, dimensions: Sequence[int] = (0, 1), **options: Any
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        dimensions: Sequence[int] = (0, 1),
+        ax: Any = None,
+        **options: Any,
     ) -> EmbeddingDisplay:
         """Draw what a fitted estimator makes of X. The parameters are those of :func:`scatter`."""
         Z = np.asarray(estimator.transform(X))
         chosen = _checked(dimensions, Z.shape[1])
         last = (steps(estimator) or [estimator])[-1]
         names = [f"{type(last).__name__} {d + 1}" for d in chosen]
-        return cls(Z[:, chosen], y, names=names).plot(**options)
+        return cls(Z[:, chosen], y, names=names).plot(ax=ax, **options)
 
     @classmethod
-    def from_embedding(cls, embedding: ArrayLike, y: ArrayLike | None = None, **options: Any) -> EmbeddingDisplay:
+    def from_embedding(
+        cls, embedding: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None, **options: Any
+    ) -> EmbeddingDisplay:
         """Draw coordinates, as :func:`scatter` does."""
-        return cls(embedding, y).plot(**options)
+        return cls(embedding, y).plot(ax=ax, **options)
 
     def plot(self, *, ax: Any = None, **options: Any) -> EmbeddingDisplay:
         """Draw the samples on ``ax``, by default in a new figure, with further parameters of ``ax.scatter`` or ``ax.hist``."""
