@@ -1,5 +1,6 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
+from lapwing import neighbors
 from lapwing._arrays import BLOCK_BYTES
 
 __all__ = ["BLOCK_BYTES"]  # bytes of a block of rows that is computed with at a time
@@ -26,6 +27,18 @@ def sampled_from(monkeypatch, many, sampled):
 def copies_from(monkeypatch, rows):
     """Among so many rows or more, equal rows are searched for once."""
     monkeypatch.setattr("lapwing.neighbors.COPIES_ROWS", rows)
+
+
+def sizes_searched_for_copies(monkeypatch):
+    """A list to which each search for equal rows adds how many rows it reads."""
+    seen, equal_rows = [], neighbors.equal_rows
+    monkeypatch.setattr(neighbors, "equal_rows", lambda data, rows: seen.append(rows.size) or equal_rows(data, rows))
+    return seen
+
+
+def small_classes_to(monkeypatch, rows):
+    """Classes of at most so many rows share one search for rows of other classes."""
+    monkeypatch.setattr("lapwing.neighbors.SMALL_CLASS", rows)
 
 
 def small_tiles(monkeypatch, bounds=False):

@@ -25,6 +25,7 @@ FIRST_TIES = 4  # times k: where more rows than this are about as near as the k-
 NEARER = 1e-12  # a row is nearer than ties are where its distance is smaller by more than this share
 COPIES_ROWS = 2000  # from this many rows on, equal rows are looked for, each of which is then searched for once
 DISTINCT_SHARE = 0.5  # where more than this share of the rows is distinct, equal rows are searched for like all others
+SMALL_CLASS = 32  # among classes of at most so many rows, neighbours of other classes are found by one search of all rows
 TRANSFORMER = (  # the end of a message about a search that is none
     'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
     "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
@@ -108,6 +109,9 @@ def find(data: Any, request: Request) -> Edges:
             UserWarning,
             stacklevel=caller_stacklevel(),
         )
+    largest = int(np.bincount(classes[known]).max())
+    if request.among == "other_class" and largest <= SMALL_CLASS and request.n_neighbors + largest <= known.sum():
+        return _of_other_classes(data, request, queries[known[queries]], np.flatnonzero(known), largest)
     for c in range(classes.max() + 1):
         members = np.flatnonzero(classes == c if request.among == "same_class" else known & (classes != c))
         of_class = of_rows if members.size >= COPIES_ROWS else search
@@ -115,6 +119,17 @@ def find(data: Any, request: Request) -> Edges:
     rows, cols, d = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(rows, kind="stable")
     return rows[order], cols[order], d[order]
+
+
+def _of_other_classes(data: Any, request: Request, queries: np.ndarray, known: np.ndarray, largest: int) -> Edges:
+    """The k nearest rows of other classes: they are among the nearest rows of all, as many more as its own class can have."""
+    k = request.n_neighbors
+    _, cols, d = search(data, request._replace(n_neighbors=k + largest - 1), queries, known)
+    cols, d = cols.reshape(queries.size, -1), d.reshape(queries.size, -1)
+    classes = data.own(data.classes)
+    d[classes[cols] == classes[data.own(queries)][:, None]] = np.inf
+    cols, d = choose(cols, d, k)
+    return np.repeat(queries, k), data.host(cols).ravel(), data.host(d).ravel()
 
 
 def _can_have_copies(data: Any, request: Request) -> bool:

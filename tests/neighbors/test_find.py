@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lapwing import neighbors
+from lapwing import LPP
 from lapwing.graphs import KNN, Radius
 
 
@@ -68,11 +68,35 @@ def test_equal_rows_have_the_neighbours_that_they_have_one_by_one(monkeypatch, d
 def test_small_classes_are_not_searched_for_equal_rows(monkeypatch):
     """Looking for them reads all rows, which for each of many classes would take longer than the search."""
     X, y = np.random.RandomState(0).standard_normal((90, 3)), np.r_[np.arange(50) % 10, np.full(40, 10)]
-    seen, equal_rows = [], neighbors.equal_rows
-    monkeypatch.setattr(neighbors, "equal_rows", lambda data, rows: seen.append(rows.size) or equal_rows(data, rows))
     limits.copies_from(monkeypatch, 20)
+    seen = limits.sizes_searched_for_copies(monkeypatch)
     KNN(3, among="same_class").build(X, y)
     assert seen == [40]
+
+
+@pytest.mark.parametrize("queries", [None, 90])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_small_classes_share_one_search_for_other_classes(monkeypatch, kind, metric, queries):
+    """The same links as by one search per class: on a lattice of ties, with unknown labels."""
+    X, y = lattice()
+    graph = KNN(6, metric=metric, among="other_class", queries=queries)
+    once = graph.build(kind(X), y)[0].laplacian.toarray()
+    limits.small_classes_to(monkeypatch, 0)
+    np.testing.assert_array_equal(once, graph.build(kind(X), y)[0].laplacian.toarray())
+
+
+def test_small_classes_of_tensors_share_one_search():
+    torch = pytest.importorskip("torch")
+    X, y = lattice()
+    model = LPP(2, graph=KNN(6, among="other_class"))
+    found = model.fit(torch.tensor(X), y).components_.numpy()
+    np.testing.assert_allclose(found, model.fit(X, y).components_, atol=1e-10)
+
+
+def lattice():
+    random = np.random.RandomState(0)
+    return random.randint(3, size=(120, 4)) + 1.0, random.randint(-1, 20, size=120)
 
 
 def test_sparse_rows_of_single_precision_about_their_mean():
