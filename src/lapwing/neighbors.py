@@ -25,7 +25,7 @@ FIRST_TIES = 4  # times k: where more rows than this are about as near as the k-
 NEARER = 1e-12  # a row is nearer than ties are where its distance is smaller by more than this share
 COPIES_ROWS = 2000  # from this many rows on, equal rows are looked for, each of which is then searched for once
 DISTINCT_SHARE = 0.5  # where more than this share of the rows is distinct, equal rows are searched for like all others
-SMALL_CLASS = 32  # among classes of at most so many rows, neighbours of other classes are found by one search of all rows
+SMALL_CLASS = 32  # where classes have at most so many rows, neighbours of other classes are found by one search
 TRANSFORMER = (  # the end of a message about a search that is none
     'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
     "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"

@@ -146,7 +146,8 @@ def test_few_directions_of_long_texts_are_no_dense_problem_where_that_costs_more
     np.testing.assert_allclose(found.transform(X), expected, atol=1e-10 * np.abs(expected).max())
     filled = X + sparse.csr_array(0.1 * (np.random.RandomState(0).rand(*X.shape) < 0.4))
     assert lapwing.LPP("auto", graph="supervised").fit(filled, y).solver_ == "dense"
-    assert lapwing.LPP("auto", graph="supervised").fit(*texts(2900, 510, words=22)).solver_ == "dense"  # many rows of few words
+    many_rows_of_few_words = texts(2900, 510, words=22)
+    assert lapwing.LPP("auto", graph="supervised").fit(*many_rows_of_few_words).solver_ == "dense"
 
 
 @pytest.mark.parametrize(
