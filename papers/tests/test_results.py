@@ -32,7 +32,7 @@ from lapwing_papers.experiments import (
 )
 from lapwing_papers.experiments._evidence import OF_OTHERS
 from lapwing_papers.experiments._honest import chosen_on_other_draws
-from lapwing_papers.experiments._kept import EARLIER, RESULTS
+from lapwing_papers.experiments._kept import RESULTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -65,12 +65,6 @@ def test_kept_results_are_of_todays_declaration(path):
     assert name in experiments(), f"there is no experiment {name} any more; delete {path}"
     again = f"run `python -m lapwing_papers {name}`, the same with `--keep` and `python docs/evidence.py`"
     assert not Kept(get(name)).stale, f"what {name} measures has changed since its results were kept; {again}"
-
-
-@pytest.mark.parametrize("name", EARLIER)
-def test_results_of_an_earlier_declaration_are_named_until_they_are_measured_again(name):
-    assert EARLIER[name] != get(name).fingerprint, f"{name} is of today's declaration: take it off the list"
-    assert f"`{name}`" in (DOCS / "evidence.md").read_text("utf-8")
 
 
 def test_kept_results_are_small():

@@ -14,19 +14,6 @@ from ._store import Store
 
 RESULTS = Path(__file__).parents[1] / "results"
 DIGITS = 6  # significant ones of a kept number
-# Results that were measured under an earlier declaration, whose fingerprint this is, and were not measured again since. They are
-# still counted, and docs/evidence.md names them. An entry goes when its experiment is measured again.
-EARLIER = {
-    "glpca-table-3-kmeans": "c74f6788bd55e9e3",
-    "glpca-table-3-seminmf": "0087ba1928ec4c1d",
-    "glpca-table-6": "26d3a3aa8679f69d",
-    "lpca-figure-5": "ede567cbf31801d1",
-    "thesis-table-2.1": "a7f5f5f0091777eb",
-    "thesis-table-2.2": "d91beb6494879cec",
-    "thesis-table-2.3": "f1bcd1ff892f0b9d",
-    "thesis-table-5.7": "73b22c49a4adcb93",
-    "thesis-table-5.8": "ba0faa2109e415e2",
-}
 
 
 class Kept(Store):
@@ -35,8 +22,6 @@ class Kept(Store):
     def __init__(self, experiment: Experiment, folder: Path | None = None):
         super().__init__(folder or experiment.results or RESULTS, experiment)
         self.path = self.path.with_name(f"{experiment.name}.jsonl.gz")
-        if folder is None:
-            self.fingerprint = EARLIER.get(experiment.name, self.fingerprint)
 
     @property
     def stale(self) -> bool:
