@@ -69,7 +69,7 @@ def compare(
     methods : mapping of name to estimator, sequence of names, or None, default=None
         Names of ``lapwing.comparison.METHODS``, such as ``"LPP"``, ``"PCA"`` and ``"LPP + classes"``, and ``"UMAP"`` where it
         is installed; or estimators of your own, which need ``n_components`` and ``transform``, a pipeline in its last step. None
-        takes PCA and the methods that suit X and y (:func:`default_methods`).
+        takes PCA and the methods that suit X and y (``lapwing.comparison.default_methods``).
     dimensions : sequence of int, default=None
         Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank and the method go, and three of them for methods
         of other libraries that are fitted anew for each.

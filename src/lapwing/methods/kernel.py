@@ -67,7 +67,7 @@ class KernelLPP(KernelReducer):
         The parameters of a kernel that is a callable.
     landmarks : int, default=None
         Approximate the kernel by this many samples, drawn at random (the Nyström method), in time and memory that grow linearly
-        with the number of samples. None keeps all samples, up to 10,000; more would make the kernel matrix too large.
+        with the number of samples. None keeps all, up to 10,000 samples; the kernel matrix of more would be too large.
     random_state : int, RandomState instance or None, default=None
         Makes the draw of the landmarks repeatable.
     scaling
