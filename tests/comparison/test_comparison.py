@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import types
+import warnings
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,7 +16,7 @@ import outside
 import pytest
 from joblib import Memory, Parallel
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_digits, load_wine
@@ -320,6 +321,45 @@ def test_models_have_the_dimensions_that_are_chosen_where_the_first_choice_fails
     assert list(found.failures) == ["partly"]
     for row in found.summary():
         assert found.models[row["method"]].n_components == row["dimension"] == found.spaces[row["method"]].shape[1]
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.comparison.LeakWarning")
+@pytest.mark.parametrize("dimensions", [[50], [2, 50]])
+def test_a_method_with_fewer_directions_than_asked_for_is_clipped_without_a_word(dimensions):
+    X, y = load_digits(n_class=2, return_X_y=True)
+    found = compare(X, y, methods=["PCA", "MFA"], dimensions=dimensions, cv=3)
+    (most,) = found.dimensions("MFA")
+    assert (not found.failures, found.warnings["MFA"]) == (True, [])
+    assert found.models["MFA"].components_.shape[0] == most < 50 == found.dimensions("PCA")[-1]
+    if 2 not in dimensions:
+        train = np.setdiff1d(np.arange(len(X)), found.folds[0])
+        assert clone(METHODS["MFA"]).set_params(n_components=most).fit(X[train], y[train]).rank_ >= most > 2
+
+
+def test_copies_in_two_classes_are_what_leaves_no_direction():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    X[30:] = X[:30]
+    y = np.repeat([0, 1], 30)
+    with pytest.raises(ValueError, match=r"^no direction is left: penalty= links equal samples only"):
+        clone(METHODS["MFA"]).fit(X, y)
+    with pytest.raises(ValueError, match=r"^X is constant"):
+        clone(METHODS["LPP + classes"]).fit(np.ones((60, 4)), y)
+
+
+class Noisy(PCA):
+    """PCA that warns in each fold, of another number each time."""
+
+    def fit(self, X, y=None):
+        warnings.warn(
+            f"solved it less well than to 1e-06 (residual {X.sum():.3g}); use fewer", UserWarning, stacklevel=2
+        )
+        return super().fit(X)
+
+
+def test_warnings_that_differ_in_their_numbers_are_one(digits):
+    found = compare(*digits, methods={"noisy": Noisy()}, dimensions=[2, 3], cv=3)
+    (text,) = found.warnings["noisy"]
+    assert text.startswith("solved it less well than to 1e-06 (residual ")
 
 
 def test_methods_that_need_labels_are_left_out_without_them(digits):

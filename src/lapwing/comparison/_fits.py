@@ -18,7 +18,7 @@ from ..auto import UnitsWarning
 from ..data import as_data, canonical
 from ..graphs import Reconstruction
 from ..selection import reducer_of
-from ..solvers import numerical_rank
+from ..solvers import RankError, numerical_rank
 from ._judges import apart, checked_judge, kept, predicted, ranks_of
 from ._methods import Candidate, has_the_usual_fit
 
@@ -113,13 +113,14 @@ class Evaluation(NamedTuple):
     predictions: dict[int, np.ndarray]
     failures: list[str]
     warnings: list[str]
+    rank: int | None = None  # how many directions there are, where fewer than were asked for
 
 
 def evaluate(
     task: Task, train: np.ndarray, test: np.ndarray, judge: Any, candidate: Candidate, key: str | None = None
 ) -> Evaluation:
     """Fit a method and judge it in every number of dimensions. A memory finds the result again by the key alone."""
-    wanted, found = list(candidate.dimensions), Evaluation({}, {}, [], [])
+    wanted, found, rank = list(candidate.dimensions), Evaluation({}, {}, [], []), None
     # One thread per task: as fast where there are many tasks, and the same bits whatever n_jobs is.
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -141,10 +142,11 @@ def evaluate(
                 break
             except Exception as error:  # any error: fewer dimensions, and other methods, go on
                 found.failures.append(why_it_failed(error))
+                rank = error.rank if isinstance(error, RankError) else None
                 wanted.pop()
     # Warnings about units are left out here. The result gives one for all methods.
     said = (str(warning.message) for warning in caught if not issubclass(warning.category, UnitsWarning))
-    return found._replace(warnings=list(said))
+    return found._replace(warnings=list(said), rank=rank)
 
 
 def why_it_failed(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -272,6 +273,12 @@ class Comparison:
         return require("pandas", "tables").DataFrame(self.records)
 
 
+def clip(own: Candidate, evaluations: Sequence[Evaluation]) -> Candidate | None:
+    """The method with all the dimensions that every fold has, where those are fewer than any that was asked for."""
+    most = min((found.rank for found in evaluations if found.rank is not None), default=0)
+    return own._replace(dimensions=(most,), most=most) if 0 < most < own.dimensions[0] else None
+
+
 def compared(
     tried: Mapping[str, Candidate],
     scores: Mapping[str, Sequence[Evaluation]],
@@ -290,11 +297,12 @@ def compared(
         if not done:
             failures[name] = reasons[-1]
             continue
-        told = {text for found in scores[name] for text in found.warnings}
-        if len(done) < len(own.dimensions) and own.are_asked:
-            told.add(f"only {', '.join(map(str, done))} dimensions are scored: {reasons[-1]}")
+        # One of each kind: those of other folds differ in their numbers.
+        told = {re.sub(r"\(.*\)|\d+", "", text): text for found in scores[name] for text in found.warnings}
+        if len(done) < len(own.dimensions) and own.are_asked and not any(found.rank for found in scores[name]):
+            told["cut"] = f"only {', '.join(map(str, done))} dimensions are scored: {reasons[-1]}"
         settled[name] = own._replace(dimensions=done, most=min(own.most, max(done)))
-        said[name] = sorted(told)
+        said[name] = sorted(told.values())
     if not settled:
         raise ValueError(f"no method could be fitted: {'; '.join(f'{name}: {why}' for name, why in failures.items())}")
     whole = {name: fit for name in settled if isinstance(fit := fits.get(name), Whole)}

@@ -26,7 +26,7 @@ from ._fits import Evaluation, Task, Whole, evaluate, fit_whole, numbers, rank_o
 from ._judges import JUDGES, MEASURES, N_NEIGHBORS, RETRIEVAL, checked_criterion
 from ._leaks import LeakWarning, are_fractions, leaks
 from ._methods import Candidate, candidate, checked_methods, left_out
-from ._result import Comparison, Interrupted, compared
+from ._result import Comparison, Interrupted, clip, compared
 
 # Up to this many entries of X times methods, one core takes about as long as two processes take to start (4 s).
 SMALL = 1_000_000
@@ -203,6 +203,11 @@ def _compared(
         evaluations = _calls(task, splits, [own.judge for own in references], tried, memory)
         for name, evaluation in told(evaluations, [(name, fold) for name in tried for fold in folds]):
             scores[name].append(evaluation)
+        clipped = {name: few for name, own in tried.items() if (few := clip(own, scores[name]))}
+        evaluations = _calls(task, splits, [own.judge for own in references], clipped, memory)
+        again = list(told(evaluations, [(name, fold) for name in clipped for fold in folds]))
+        scores |= {name: [own for of, own in again if of == name] for name in clipped}
+        tried = tried | clipped
         fits = dict[str, Whole | str]()
         found = compared(tried, scores, references, fits, about)
         # Where a method fails on all rows, another one, or another number of dimensions, may be chosen.

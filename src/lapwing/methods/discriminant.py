@@ -537,7 +537,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         P = P + np.trace(P) / data.d * (chosen.ridge or 0.0) * np.eye(len(P))
         vary = numerical_rank(np.linalg.eigvalsh(-T), ROUNDING[data.dtype.name] * (F.mean @ F.mean - np.trace(T)))
         if (k or 0) > vary:
-            raise RankError(too_few(k, vary))
+            raise RankError(too_few(k, vary), vary)
         found = solve(T, P, k)
         rank = min(vary, found.rank or 0)
         found = found._replace(values=found.values[:rank], vectors=found.vectors[:, :rank], rank=rank)

@@ -18,7 +18,7 @@ from .._extras import verbosity
 from .._validation import caller_stacklevel
 from ..data import EPS, Data, validated
 from ..graphs import Graph
-from ..maps import ROUNDING, Coordinates, tell_hidden
+from ..maps import CONSTANT, ROUNDING, Coordinates, tell_hidden
 from ..operators import Structured, diagonal
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..solvers import RankError, Solution, certify, solve, solve_operators, trace_ratio
@@ -79,6 +79,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         try:
             found = self._eigenpairs(F, data, own, chosen)
         except RankError:
+            if not data.deviations.any():
+                raise RankError(CONSTANT) from None
             # The constraint may see directions outside those of large variance, a margin may have no direction at all, and
             # samples of many classes may lie in fewer dimensions than there are classes. A default must not fail for that, so
             # all directions are used, or many of rows that are too large for all.

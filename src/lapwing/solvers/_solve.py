@@ -60,7 +60,11 @@ TABLE: dict[str, tuple[list, list, list]] = {
 
 
 class RankError(ValueError):
-    """Raised where more directions are asked for than there are."""
+    """Raised where more directions are asked for than there are; ``rank`` says how many, where that is known."""
+
+    def __init__(self, message: str, rank: int = 0):
+        super().__init__(message)
+        self.rank = rank
 
 
 class Solution(NamedTuple):
@@ -137,7 +141,7 @@ def solve(
     out = None if deflate is None else orth(deflate if B is None else T.T @ (B @ deflate))
     rank = M.shape[0] - (0 if out is None else out.shape[1])
     if rank == 0 or (k or 0) > rank:
-        raise RankError(too_few(k, rank))
+        raise RankError(too_few(k, rank), rank)
     k = rank if k is None else k
     if isinstance(M, np.ndarray):
         found, name = decomposed(M, k), "dense"
@@ -187,7 +191,10 @@ def solve_operators(
 def too_few(k: int | None, rank: int) -> str:
     """What to say where k eigenpairs are asked for, and there are fewer."""
     if rank == 0:
-        return "no direction is left: X is constant, penalty= links equal samples only, or all but one sample have no links"
+        return (
+            "no direction is left: penalty= links equal samples only, such as copies in two classes, or all but one sample "
+            "have no links"
+        )
     return (
         f"n_components={k} is more than the {rank} directions that the data and the constraint leave (the rank); use "
         f"n_components={rank} or less"
