@@ -200,14 +200,13 @@ def _compared(
     calls = (delayed(reference)(task, *split, judge) for split in splits)
     references = [own for _, own in told(calls, [("all columns", fold) for fold in folds])]
     try:
-        evaluations = _calls(task, splits, [own.judge for own in references], tried, memory)
-        for name, evaluation in told(evaluations, [(name, fold) for name in tried for fold in folds]):
-            scores[name].append(evaluation)
-        clipped = {name: few for name, own in tried.items() if (few := clip(own, scores[name]))}
-        evaluations = _calls(task, splits, [own.judge for own in references], clipped, memory)
-        again = list(told(evaluations, [(name, fold) for name in clipped for fold in folds]))
-        scores |= {name: [own for of, own in again if of == name] for name in clipped}
-        tried = tried | clipped
+        left = tried
+        while left:  # a second time with fewer dimensions, where a method has fewer than any that was asked for
+            evaluations = _calls(task, splits, [own.judge for own in references], left, memory)
+            for name, evaluation in told(evaluations, [(name, fold) for name in left for fold in folds]):
+                scores[name] = [*scores[name], evaluation][-len(folds) :]
+            left = {name: few for name, own in left.items() if (few := clip(own, scores[name]))}
+            tried = tried | left
         fits = dict[str, Whole | str]()
         found = compared(tried, scores, references, fits, about)
         # Where a method fails on all rows, another one, or another number of dimensions, may be chosen.
