@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import wraps
 from importlib import import_module
+from inspect import signature
 from numbers import Integral
 from typing import Any, ClassVar, dataclass_transform
 
@@ -89,6 +90,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def __init_subclass__(cls, without: tuple[str, ...] = (), **options: Any):
         store_parameters(cls, without)
         super().__init_subclass__(**options)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Read a model, perhaps of an earlier version: parameters that it did not have are at their defaults."""
+        super().__setstate__({name: one.default for name, one in signature(type(self)).parameters.items()} | state)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in FOR_AUTHORS]
