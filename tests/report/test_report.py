@@ -845,6 +845,33 @@ def test_one_dimension_is_drawn_as_histograms(browser, tmp_path):
     assert not errors(browser)
 
 
+def test_one_dimension_is_one_picture_and_no_spectrum_of_one_bar(browser, tmp_path):
+    from selenium.webdriver.support.ui import Select
+
+    X, y = load_wine(return_X_y=True)
+    first = y < 2
+    found = compare(X[first], y[first], methods=["LDA", "PCA"], dimensions=[1, 5], cv=3)
+    assert found.choice == ("LDA", 1)
+    load(browser, write_report(tmp_path / "page.html", found))
+
+    def shown(part):
+        return browser.find_element("id", part).is_displayed()
+
+    parts = ("plot-map", "plot-embedding", "plot-spectrum")
+    assert [shown(part) for part in parts] == [True, False, False]
+    Select(browser.find_element("id", "method")).select_by_value("PCA")
+    assert [shown(part) for part in parts] == [True, True, True]
+    widths = "return arguments[0].map((part) => document.querySelector(`#${part} .main-svg`).clientWidth)"
+    wait_until(lambda: abs(np.diff(browser.execute_script(widths, ["plot-map", "plot-embedding"]))[0]) < 10, 10)
+    assert not errors(browser)
+
+
+def test_the_classes_stand_between_what_was_found_and_the_rows(digits_page):
+    page = digits_page.read_text("utf-8")
+    order = [page.index(f'<section id="{part}"') for part in ("summary", "confusion", "embedding", "components")]
+    assert order == sorted(order)
+
+
 def test_search_by_id(browser, wine_page):
     from selenium.webdriver.common.keys import Keys
 

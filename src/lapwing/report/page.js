@@ -250,9 +250,14 @@
   }
 
   function drawPoints() {
+    const axes = $("plot-embedding").parentElement, isSame = state.method === content.choice.method && content.choice.dimension === 1;
+    const changed = axes.hidden !== isSame;
+    axes.hidden = isSame;
+    $("plot-map").parentElement.classList.toggle("whole", isSame);
     drawMap();
     drawEmbedding();
     drawLegend();
+    if (changed) dispatchEvent(new Event("resize"));  // pictures take the new width
   }
 
   // ---- neighbours, search and selection ----
@@ -420,6 +425,7 @@
     $("spectrum-note").textContent = kind === "Eigenvalue"
       ? "In the order of the components: the smallest eigenvalues of the method's problem come first. Components right of the line are not used at the chosen dimension."
       : "Components right of the line are not used at the chosen dimension.";
+    $("spectrum").hidden = values.length < 2;  // one bar tells nothing
     draw("plot-spectrum", [{
       type: "bar", x: values.map((_, i) => i + 1), y: values, marker: { color: values.map((_, i) => (i < chosen ? colour(0) : variable("--line"))) },
       hovertemplate: "component %{x}: %{y:.4g}<extra></extra>",
