@@ -2,8 +2,9 @@
 
     python benchmarks/text.py           20 Newsgroups (bydate split), beside LSI
     python benchmarks/text.py small     150 to 600 documents of four collections, beside 90 % of the variance
+    python benchmarks/text.py filled    the same where more entries are not 0: in frequent words, and of tables that are no text
 
-It reads 20 Newsgroups, Reuters, BBC news and Cora from the folder LAPWING_DATA.
+It reads 20 Newsgroups, Reuters, TDT2, BBC news, Cora, MNIST and four tables from the folder LAPWING_DATA.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import KBinsDiscretizer
 
 from lapwing import LPDP, LPP, MMC, NPE, OLPP
 from lapwing.data import as_data
@@ -56,6 +59,36 @@ def small() -> None:
         print(f"{n:,}, {d:,}, {k}, {method.__name__}: {means}", flush=True)
 
 
+def table(name: str, n: int, bins: int, seed: int) -> tuple[sparse.csr_array, np.ndarray]:
+    """Random rows, n and 500 more, as they are, or with a column of ones and zeros for each of so many bins of a column."""
+    stored = np.load(FOLDER / f"{name}.npz")
+    rows = np.random.RandomState(seed).permutation(len(stored["y"]))[: n + 500]
+    X = stored["X"][rows].astype(float)
+    if bins:
+        X = KBinsDiscretizer(bins, encode="onehot-dense", strategy="uniform").fit_transform(X)
+    return sparse.csr_array(X), stored["y"][rows]
+
+
+def filled() -> None:
+    n, methods = 1000, (LPP, NPE, LPDP)
+    ways: list[dict] = [{"pca": 0.9, "ridge": 0}, {"pca": None, "ridge": 3}]
+    texts = product(("20news_bydate", "Reuters21578", "TDT2"), (1000, 500, 250, 100))
+    made = {f"{name}, {d} words": partial(documents, name, n, d) for name, d in texts}
+    tables = {"few/letter": 16, "few/pendigits": 10, "few/satimage": 8, "few/splice": 0, "MNIST": 0}
+    made |= {f"{name}, {bins} bins" if bins else name: partial(table, name, n, bins) for name, bins in tables.items()}
+    print("| data | not 0 |", " | ".join(method.__name__ for method in methods), "|\n" + "|---" * 5 + "|")
+    for name, draw in made.items():
+        found = np.zeros((SEEDS, len(methods), 2))
+        for seed in range(SEEDS):
+            X, y = draw(seed)
+            for (i, method), (j, options) in product(enumerate(methods), enumerate(ways)):
+                model = method(20, **options).fit(X[:n], y[:n])
+                nearest = KNeighborsClassifier(1).fit(model.transform(X[:n]), y[:n])
+                found[seed, i, j] = nearest.score(model.transform(X[n:]), y[n:])
+        cells = [f"{100 * one:.1f} / {100 * other:.1f}" for one, other in found.mean(axis=0)]
+        print(f"| {name} | {X.nnz / np.prod(X.shape):.3f} |", " | ".join(cells), "|", flush=True)
+
+
 def main() -> None:
     X = sparse.load_npz(FOLDER / "20news_bydate_X.npz")
     found = np.load(FOLDER / "20news_bydate_y.npz")
@@ -79,4 +112,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    small() if sys.argv[1:] == ["small"] else main()
+    {"small": small, "filled": filled}.get(" ".join(sys.argv[1:]), main)()

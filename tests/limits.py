@@ -13,7 +13,8 @@ def block_bytes(monkeypatch, size):
 
 
 def large_from(monkeypatch, side):
-    """Sparse rows with more rows and columns than this are never multiplied out."""
+    """Sparse rows with more rows and columns than this are never multiplied out, however few of their entries are 0."""
+    words_below(monkeypatch, 1.1)
     monkeypatch.setattr("lapwing.data.LARGE_SIDE", side)
     monkeypatch.setattr("lapwing.maps.LANCZOS_ROWS", min(side, 500))
 
@@ -86,7 +87,8 @@ def other_way_from(monkeypatch, size, value):
 
 def words_below(monkeypatch, share):
     """Rows count as words where fewer entries than this share are not 0."""
-    monkeypatch.setattr("lapwing.auto.WORD_SHARE", share)
+    for module in ("auto", "data"):
+        monkeypatch.setattr(f"lapwing.{module}.WORD_SHARE", share)
 
 
 def no_forms_of_tensors(monkeypatch):

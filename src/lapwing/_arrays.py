@@ -14,6 +14,7 @@ Array = Any  # a dense ndarray or a SciPy sparse array
 BLOCK_BYTES = 1 << 22  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
 # Products of few columns are added up fastest in blocks of a quarter of this size, but these have at least so many rows.
 LONG_ROWS = 512
+WORD_SHARE = 0.05  # rows of which a smaller share of entries is not 0 are rows of words, dense or sparse
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:

@@ -1,4 +1,4 @@
-"""Everything that "auto" stands for. The numbers and the rules are measured (docs/defaults.md), and stand nowhere else."""
+"""Everything that "auto" stands for. The numbers and the rules are measured (docs/defaults.md), and applied here."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from ._arrays import WORD_SHARE
 from ._public import public
 from ._validation import caller_stacklevel, check_choice, check_count
 from .maps import Centre, Keep, effective_rank
 
-# Rows of which a smaller share of entries is not 0 count as rows of words, and so do large sparse ones.
-WORD_SHARE = 0.05
 # Of rows of words a share of the variance takes nearly all directions. In its place, where no labels attract:
 WORD_RIDGE = 3.0  # ridge="auto", in units of the constraint's mean eigenvalue
 WORD_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
@@ -143,7 +142,7 @@ class Settings(NamedTuple):
     equal_say: bool
     is_too_large: bool = False  # whether ``pca=None`` asks for a whole rank that cannot be found
     by_products: bool = False  # whether few directions of rows of words, where these are sparse, need no dense matrix
-    of_words: bool = False  # whether nearly all entries of the rows are 0, or they are too large to be decomposed whole
+    of_words: bool = False  # whether nearly all entries of the rows are 0
 
 
 @contextmanager
@@ -170,7 +169,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     principal, side, of_words, entries = constraint == "trace-ratio", min(data.size, data.d), False, np.inf
     if "pca" in given and data.has_features and not rules.of_kernel:
         _, shares = data.deviations, data.shares  # found together
-        of_words, entries = data.is_large or bool(np.mean(shares) < WORD_SHARE), data.size * float(shares.sum())
+        of_words, entries = bool(np.mean(shares) < WORD_SHARE), data.size * float(shares.sum())
     large = of_words and data.is_large
     # Whether a ridge can take the place of truncation.
     has_ridge = "ridge" in given and constraint == "matrix"

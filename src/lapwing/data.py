@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, LONG_ROWS, Array, memory_map, row_blocks
+from ._arrays import BLOCK_BYTES, LONG_ROWS, WORD_SHARE, Array, memory_map, row_blocks
 from ._labels import class_codes
 from ._validation import check_in_memory, check_rows, reword_error
 from .neighbors import Edges, Request, bound, find
@@ -31,7 +31,7 @@ from .search import LONG_LIST, by_tiles, in_parts, is_worth_tiles
 
 EPS = float(np.finfo(np.float64).eps)
 FLOATS = [np.float64, np.float32]
-LARGE_SIDE = 4000  # sparse rows with more rows and more columns than this are never multiplied out
+LARGE_SIDE = 4000  # sparse rows of words with more rows and more columns than this are never multiplied out
 GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
@@ -539,7 +539,8 @@ class SparseData(Data):
 
     @cached_property
     def is_large(self) -> bool:  # type: ignore[override]
-        return min(self.n, self.d) > LARGE_SIDE
+        _ = self.deviations  # finds the shares as well
+        return min(self.n, self.d) > LARGE_SIDE and bool(np.mean(self.shares) < WORD_SHARE)
 
     @cached_property
     def _full(self) -> tuple[np.ndarray, Data]:

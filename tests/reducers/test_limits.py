@@ -21,6 +21,7 @@ from lapwing import (
     NPE,
     OLPP,
     ONPP,
+    RCA,
     GraphPCA,
     KernelLPP,
 )
@@ -69,6 +70,16 @@ def test_either_way_of_a_size_scores_alike(model, monkeypatch):
         with monkeypatch.context() as patch:
             other_way_from(patch, size, 100)
             assert abs(score(model, rows, y, TRAIN, NEW)[0] - base) <= error, size
+
+
+@pytest.mark.parametrize("model", [*MODELS, RCA(4)], ids=repr)
+def test_large_sparse_rows_keep_the_rules_of_small_ones(model, monkeypatch):
+    """Rows of which more than one entry in 20 is not 0 do not become rows of words where they are sparse and many."""
+    X, y = texts(200, 230)
+    assert X.nnz > 0.06 * 200 * 230
+    dense = clone(model).fit(X.toarray(), y).transform(X.toarray())
+    other_way_from(monkeypatch, "data.LARGE_SIDE", 150)
+    np.testing.assert_allclose(clone(model).fit(X, y).transform(X), dense, rtol=0, atol=1e-10 * np.abs(dense).max())
 
 
 @pytest.mark.parametrize("model", [LPP(10), LPP(10, graph="semi"), NPE(10), OLPP(10), LPDP(10)], ids=repr)
