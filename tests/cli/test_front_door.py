@@ -1,5 +1,6 @@
 """From a file as people have it to a shipped model, by the command line alone: nothing edited, every printed line followed."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -182,6 +183,42 @@ def test_predictions_as_npy_are_classes_alone():
     header, *lines = Path("p.csv").read_text().replace('"', "").splitlines()
     assert header == "customer_id,prediction,probability of yes"
     assert np.load("p.npy").ravel().tolist() == [line.split(",")[1] for line in lines]
+
+
+def test_a_class_whose_name_would_steer_a_terminal():
+    customers("customers.csv", 300)
+    text = Path("customers.csv").read_text().replace("yes", "y\x1b[31mes")
+    Path("customers.csv").write_text(text)
+    run("fit", "customers.csv", "-l", "churned", "-d", 1, "--predict", "--judge", "logistic")
+    run("transform", "model.lapwing", "customers.csv", "-o", "p.csv")
+    assert Path("p.csv").read_text().splitlines()[0].replace('"', "").endswith(r",probability of y\x1b[31mes")
+
+
+def test_an_id_that_is_left_out_already_is_not_advised_to_be_dropped():
+    rng = np.random.default_rng(0)
+    rows = [f"{i},{rng.normal():.3f},{rng.normal():.3f},{'yes' if i >= 100 else 'no'}" for i in range(200)]
+    Path("sorted.csv").write_text("\n".join(["id,a,b,label", *rows]))
+    for command in (("fit",), ("compare", "-m", "pca", "-d", "1,2")):
+        result = run(*command, "sorted.csv", "-l", "label")
+        said = result.stderr + result.stdout
+        assert "column 'id' alone gives" in said
+        assert "the column itself is left out already" in said
+        assert "--drop id" not in said
+
+
+def test_the_table_says_which_dimensions_it_shows():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((200, 8)) * 0.7 ** np.arange(8), rng.integers(0, 2, 200)
+    X[:, 0] += 2 * y
+    np.savez("two.npz", X=X, y=y)
+    result = run("compare", "two.npz", "-m", "pca", "-d", "1,2,4,6", "--judge", "logistic", "--json")
+    (row,) = json.loads(result.stdout)["methods"]
+    assert row["dimension"] < row["best_dimension"]
+    said = run("compare", "two.npz", "-m", "pca", "-d", "1,2,4,6", "--judge", "logistic").stderr
+    assert (
+        "the table shows each method with the fewest dimensions that are within the error of its own best score" in said
+    )
+    assert "the table shows" not in run("compare", "two.npz", "-m", "pca", "-d", "2").stderr
 
 
 def test_new_rows_are_not_like_the_old():

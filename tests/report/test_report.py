@@ -353,6 +353,17 @@ def test_one_of_a_kind_is_said_so(tmp_path):
     assert "PCA describes each row by 1 number in the place of 1 column." in html
 
 
+def test_the_verdict_names_the_stronger_alternative():
+    X, y = load_wine(return_X_y=True)
+    found = compare(X, y, methods=["PCA"], dimensions=[2], cv=3, judge="knn")
+    means = {row["method"]: row["mean"] for row in (found.lines["baseline"], found.lines["line_to_beat"])}
+    assert means["all columns + logistic regression"] > min(means.values())
+    _, second, *_ = content(found, found.X, None, **NOTHING, max_points=10)["verdict"]
+    assert (
+        f"; all columns + logistic regression reach {100 * max(means.values()):.1f} %, and guessing reaches" in second
+    )
+
+
 def test_one_row_of_a_rare_class_that_is_named(tmp_path):
     X, y = load_wine(return_X_y=True)
     found = compare(X[:79], y[:79] == 1, methods=["PCA"], dimensions=[2], cv=2)

@@ -221,6 +221,8 @@ def print_comparison(found: Any) -> None:
 def advise(found: Any, fitting: str, projecting: str) -> None:
     """Print what the star means, what to know about it, and how to go on."""
     say(f"* {found.reason}")
+    if any(row["dimension"] < row["best_dimension"] for row in found.summary()):
+        say("the table shows each method with the fewest dimensions that are within the error of its own best score")
     if found.is_unequal and found.majority:
         always = found.lines["majority"]["accuracy"]
         leads = found.criterion == "balanced_accuracy"

@@ -240,7 +240,7 @@ def outputs_of(model: Any, coordinates: bool, is_npy: bool) -> dict[str, Output]
     ranks = hasattr(classifier, "predict_proba") and getattr(classifier, "n_neighbors", 0) != 1
     if ranks and not is_npy:  # which holds values of one type
         if len(model.classes_) == 2:
-            title = f"probability of {model.classes_[1]}"
+            title = f"probability of {visible(str(model.classes_[1]))}"
             found["probability"] = Output([title], lambda X: model.predict_proba(X)[:, 1])
         else:
             found["probability"] = Output(["probability"], lambda X: model.predict_proba(X).max(axis=1))

@@ -178,16 +178,18 @@ def _chosen(comparison: Any) -> dict[str, Any]:
 
 
 def _verdict(comparison: Any, n_columns: int) -> Iterator[str]:
-    """What was found, how good it is beside all columns and beside guessing, and what to watch, in plain sentences."""
+    """What was found, how good it is beside all columns (the better of two judges) and guessing, and what to watch."""
     (method, d), key, chosen = comparison.choice, comparison.criterion, _chosen(comparison)
     name, means = MEASURES.get(key, key), IN_WORDS.get(key)
     numbers, of = f"{d} number{'s' * (d > 1)}", f"{n_columns:,} column{'s' * (n_columns > 1)}"
     yield f"{method} describes each row by {numbers} in the place of {of}."
     reached = f"On rows that it had not seen, {'this' if d == 1 else 'these'} reach{'es' * (d == 1)} "
     reached += f"{_percent(chosen['mean'])} ± {100 * chosen['se']:.1f} % ({name}{': ' * bool(means)}{means or ''})"
-    beside = {"all columns reach": "baseline", "guessing reaches": "majority"}
-    own = {what: comparison.lines.get(line, {}).get(key) for what, line in beside.items()}
-    said = [f"{what} {_percent(mean)} %" for what, mean in own.items() if mean is not None]
+    lines = {line: row for line, row in comparison.lines.items() if key in row}
+    guess = lines.pop("majority", None)
+    beat = max(lines.values(), key=lambda row: row[key])  # the stronger of the simple alternatives
+    said = [f"{beat['method']} reach {_percent(beat[key])} %"]
+    said += [f"guessing reaches {_percent(guess[key])} %"] if guess else []
     if key in NEIGHBOURHOOD:
         said = [f"chance {_percent(_chance(comparison) if key == 'recall' else 0.5)} %"]
     yield f"{reached}; {', and '.join(said)}." if said else f"{reached}."
