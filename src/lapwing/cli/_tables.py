@@ -38,8 +38,8 @@ def leaks_of_ids(prepared: Any) -> list[Any]:
     if table.ids is None or not names:
         return []
     found = find_leaks(table.ids[:, None], table.y, feature_names=names[:1])
-    said = "so the order of the rows may tell the labels; the column itself is left out already"
-    return [leak._replace(message=f"{leak.message.partition(': is it known')[0]}, {said}") for leak in found]
+    order = ", so the order of the rows may tell the labels; the column itself is left out already"
+    return [leak._replace(message=leak.message.partition(": is it known")[0] + order) for leak in found]
 
 
 def tell_leaks(prepared: Any) -> None:

@@ -177,10 +177,8 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
     found += [j for j in order if j not in found and n_classes == 2 and _is_filled_for_one(X[kept, j], labels[kept])]
     rest = [j for j in order if j not in found]
     way, second = ([(means[j] - guess) / (1 - guess) for j in rest] + [0.0, 0.0])[:2]
-    forest, others = (
-        RandomForestClassifier(50, max_features=0.5, **SMALL),
-        [j for j in range(X.shape[1]) if j not in found],
-    )
+    forest = RandomForestClassifier(50, max_features=0.5, **SMALL)
+    others = [j for j in range(X.shape[1]) if j not in found]
     if way >= HALFWAY and second < HALFWAY * way:
         whole = score(forest, others, parts)
         # By either measure: if other columns say as much, a forest still orders rows better.

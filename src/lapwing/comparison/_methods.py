@@ -65,9 +65,8 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
 }
 # Slow methods are tried by default up to these numbers of rows and of columns.
 MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
-MOST_COLUMNS = {
-    "shrinkage LDA": 3_000
-}  # it takes the eigenvectors of a matrix of all columns: 7 s there, 4 minutes at 10,000
+# It takes the eigenvectors of a matrix of all columns: 7 s there, 4 minutes at 10,000.
+MOST_COLUMNS = {"shrinkage LDA": 3_000}
 FEW_LABELS = 0.5  # where fewer labels are known than this share, methods are tried that spread them
 LANDMARKS = 1_000  # on more than twice as many rows, a kernel method gets this many landmarks
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank

@@ -118,19 +118,9 @@ def report_page(
     >>> report_page(compare(X, y, methods=["PCA", "LPP"]), title="Iris").lstrip()[:15]
     '<!doctype html>'
     """
-    shown = content(
-        comparison,
-        comparison.X if X is None else X,
-        y,
-        columns=columns,
-        feature_names=feature_names,
-        ids=ids,
-        images=images,
-        texts=texts,
-        max_points=check_count("max_points", max_points),
-        draws=check_count("stability", stability, 0),
-        loading=loading,
-    )
+    rows = {"columns": columns, "feature_names": feature_names, "ids": ids, "images": images, "texts": texts}
+    sizes = {"max_points": check_count("max_points", max_points), "draws": check_count("stability", stability, 0)}
+    shown = content(comparison, comparison.X if X is None else X, y, loading=loading, **rows, **sizes)
     jinja2 = require("jinja2", "report")
     style, script, template = (
         (files(__package__) / name).read_text("utf-8") for name in ("page.css", "page.js", "page.html.jinja")

@@ -369,14 +369,7 @@ def _stability(comparison: Any, X: Any, draws: int) -> dict[str, Any]:
 
 
 def _samples(
-    comparison: Any,
-    X: Any,
-    rows: np.ndarray,
-    names: list[str],
-    given: dict[str, Any],
-    images: Any,
-    texts: Any,
-    made_of: Any,
+    comparison: Any, X: Any, rows: np.ndarray, names: list[str], given: dict, images: Any, texts: Any, made_of: Any
 ) -> dict[str, Any]:
     """What is shown of a sample: its image, its text, or those of its columns that weigh most in the recommended method."""
     if images is not None:

@@ -191,10 +191,7 @@ def solve_operators(
 def too_few(k: int | None, rank: int) -> str:
     """What to say where k eigenpairs are asked for, and there are fewer."""
     if rank == 0:
-        return (
-            "no direction is left: penalty= links equal samples only, such as copies in two classes, or all but one sample "
-            "have no links"
-        )
+        return "no direction is left: penalty= links equal samples only (copies in two classes), or just one sample has links"
     return (
         f"n_components={k} is more than the {rank} directions that the data and the constraint leave (the rank); use "
         f"n_components={rank} or less"
