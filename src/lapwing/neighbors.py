@@ -210,20 +210,30 @@ def cosine_distances(lengths: Any) -> Any:
 
 
 def search_distinct(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
-    """:func:`search` of all members, in which of rows that are equal to one another the first alone is searched for.
+    """:func:`search` of all members, in which of rows that are equal to one another the first alone takes part.
 
-    The others have the same neighbours, each without itself and with the first, which has the lowest number of them.
+    The nearest of these stand for all rows that are equal to them, of which the lowest numbers count.
     """
     k, groups = min(request.n_neighbors, members.size - 1), equal_rows(data, members)
     counts = np.bincount(groups)
     if members.size < 2 or (counts.size > DISTINCT_SHARE * members.size and counts.max() <= k):
         return search(data, request, queries, members)
-    first = members[np.unique(groups, return_index=True)[1]]
-    _, cols, d = search(data, request, first, members)
-    found = np.column_stack([first, cols.reshape(-1, k)])[groups]
-    kept = found != members[:, None]
+    ordered, starts = members[np.argsort(groups, kind="stable")], np.cumsum(counts) - counts
+    first, group_of = ordered[starts], np.empty(data.n, np.intp)
+    group_of[members] = groups
+    _, near, d = search(data, request, first, first)
+    near = np.column_stack([np.arange(first.size), group_of[near].reshape(first.size, -1)])
+    d = np.column_stack([0 * first, d.reshape(first.size, -1)])
+    copies, found = np.arange(min(k + 1, counts.max())), []
+    for some in np.array_split(np.arange(first.size), 1 + first.size // DOUBTFUL_ROWS):
+        is_there = copies < counts[near[some], None]
+        cols = ordered[starts[near[some], None] + copies * is_there]
+        apart = np.where(is_there, d[some, :, None], np.inf)
+        found.append(choose(cols.reshape(some.size, -1), apart.reshape(some.size, -1), k + 1))
+    cols, d = (np.concatenate(parts)[groups] for parts in zip(*found, strict=True))
+    kept = cols != members[:, None]
     kept[kept.all(axis=1), -1] = False
-    return np.repeat(members, k), found[kept], np.column_stack([0 * first, d.reshape(-1, k)])[groups][kept]
+    return np.repeat(members, k), cols[kept], d[kept]
 
 
 def equal_rows(data: Any, rows: np.ndarray) -> np.ndarray:
