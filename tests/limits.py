@@ -1,6 +1,6 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
-from lapwing import neighbors
+from lapwing import maps, neighbors
 from lapwing._arrays import BLOCK_BYTES
 
 __all__ = ["BLOCK_BYTES"]  # bytes of a block of rows that is computed with at a time
@@ -34,6 +34,13 @@ def sizes_searched_for_copies(monkeypatch):
     """A list to which each search for equal rows adds how many rows it reads."""
     seen, equal_rows = [], neighbors.equal_rows
     monkeypatch.setattr(neighbors, "equal_rows", lambda data, rows: seen.append(rows.size) or equal_rows(data, rows))
+    return seen
+
+
+def directions_by_lanczos(monkeypatch):
+    """A list to which each search for principal directions by Lanczos adds the number of rows."""
+    seen, found = [], maps._by_lanczos
+    monkeypatch.setattr(maps, "_by_lanczos", lambda data, *rest: seen.append(data.n) or found(data, *rest))
     return seen
 
 
@@ -72,6 +79,7 @@ SIZES = (
     "maps.LARGE_GRAM",
     "maps.LANCZOS_ROWS",
     "maps.LANCZOS_SIDE",
+    "maps.FEW_SIDE",
     "neighbors.COPIES_ROWS",
     "solvers._solve.FEW_ROWS",
     "solvers._solve.MANY_ROWS",

@@ -26,8 +26,10 @@ MOST_LOST = 1e-6  # the share of the median variance of a column that rounding o
 SHORT_SHARE = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
 LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
-# From a Gram matrix of this size on, fewer than 1 in so many directions are found by Lanczos.
+# From a Gram matrix of this size on, fewer than 1 in so many directions are found by Lanczos, where their number is not known.
 LANCZOS_SIDE, LANCZOS_SHARE = 4000, 20
+# Where it is known, up to so many are found by Lanczos from this size on; later, where there are more of them or rows are longer.
+FEW, FEW_SIDE = 50, 2000
 LANCZOS_STEPS = 12  # per component, with pca="lanczos", which keeps the larger half of what is found
 FEWEST_FOUND = 64  # how many directions Lanczos finds at least, so that rules see how the variance is spread
 MOST_DIRECTIONS = 1024  # of large sparse rows, a share of the variance is looked for among this many directions
@@ -218,7 +220,9 @@ def _is_truncated(data: Any, keep: Keep) -> bool:
     side, few = min(data.n, data.d), keep.at_most
     if data.is_sparse:
         return data.is_large or (few is not None and LANCZOS_SHARE * few < side)
-    return keep.share is not None and side > LANCZOS_SIDE and LANCZOS_SHARE * (few or 0) < side
+    if few is None:
+        return keep.share is not None and side > LANCZOS_SIDE
+    return side**2 > FEW_SIDE * max(1.0, few / FEW) * max(data.n, data.d)
 
 
 def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray] | None:

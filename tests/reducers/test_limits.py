@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from limits import SIZES, other_way_from, sampled_from
+from limits import SIZES, directions_by_lanczos, other_way_from, sampled_from
 from oracles import texts
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -50,7 +50,7 @@ MODELS = [
     KernelLPP("auto", graph="supervised"),
 ]
 TRAIN, NEW = slice(0, 360), slice(360, 660)
-DENSELY = {"maps.LANCZOS_SIDE", "data.TILED_PAIRS"}  # which only dense rows meet
+DENSELY = {"maps.LANCZOS_SIDE", "maps.FEW_SIDE", "data.TILED_PAIRS"}  # which only dense rows meet
 
 
 def score(model, X, y, train, new):
@@ -70,6 +70,16 @@ def test_either_way_of_a_size_scores_alike(model, monkeypatch):
         with monkeypatch.context() as patch:
             other_way_from(patch, size, 100)
             assert abs(score(model, rows, y, TRAIN, NEW)[0] - base) <= error, size
+
+
+@pytest.mark.parametrize(("n", "k", "by_steps"), [(2060, 4, True), (2500, 4, False), (2060, 80, False)])
+def test_a_known_number_of_directions_is_found_by_the_cheaper_way(n, k, by_steps, monkeypatch):
+    """By steps of Lanczos where rows and columns are about 2,000 or more, unless many more rows or directions make these dear."""
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((n, 2050)) + 9 * rng.standard_normal((n, 200)) @ rng.standard_normal((200, 2050))
+    seen = directions_by_lanczos(monkeypatch)
+    OLPP(k, graph="supervised").fit(X, np.arange(n) % 100)
+    assert bool(seen) == by_steps
 
 
 @pytest.mark.parametrize("model", [*MODELS, RCA(4)], ids=repr)
