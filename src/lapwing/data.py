@@ -31,6 +31,7 @@ from .search import LONG_LIST, by_tiles, in_parts, is_worth_tiles
 
 EPS = float(np.finfo(np.float64).eps)
 FLOATS = [np.float64, np.float32]
+FAR = 100  # rows whose mean is so many deviations from 0 lose digits where they are rounded
 LARGE_SIDE = 4000  # sparse rows of words with more rows and more columns than this are never multiplied out
 GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
@@ -262,8 +263,10 @@ class Data:
 
     def divided(self, scale: np.ndarray) -> Data:
         """The rows, each column divided by its scale."""
-        divided = type(self)(self.X / scale.astype(self.X.dtype), self.y, self.weights, source=self)
-        divided.is_divided = True
+        is_far = (np.abs(self.mean()) > FAR * scale).any()  # then float32 would round these rows once more
+        dtype = np.float64 if is_far else self.X.dtype
+        divided = type(self)(self.X / scale.astype(dtype), self.y, self.weights, source=self)
+        divided.is_divided, divided.dtype = True, self.dtype
         if self._mean is not None and self.X.dtype == np.float64:  # in float32, rows are rounded as the mean is not
             divided._mean = self._mean / scale
         return divided

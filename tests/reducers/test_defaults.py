@@ -7,6 +7,7 @@ import pytest
 from limits import large_from, sampled_from
 from oracles import angle
 from scipy import sparse
+from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -134,6 +135,16 @@ def test_labels_are_required_where_the_graph_reads_them():
 
 def test_no_attraction_needs_no_labels():
     assert OLPP(2, graph=-1 * Complete()).fit(X).components_.shape == (2, 64)
+
+
+def test_division_of_float32_rows_far_from_the_origin_loses_nothing():
+    rng = np.random.RandomState(0)
+    labels = rng.randint(4, size=300)
+    rows = (rng.standard_normal((300, 8)) + 3 * np.eye(4, 8)[labels] + 1e6).astype(np.float32)
+    single, double = (LPP(graph="supervised").fit(data, labels) for data in (rows, rows.astype(np.float64)))
+    assert single.scale_ is not None
+    assert single.components_.dtype == single.transform(rows).dtype == np.float32
+    assert subspace_angles(single.components_.T.astype(np.float64), double.components_.T).max() < 1e-6
 
 
 def test_float32_far_from_the_origin():
