@@ -252,7 +252,7 @@ def _looked_at(content: bytes) -> tuple[Tree, dict[str, str]]:
 
 
 def _opened(content: bytes, room: int) -> ZipFile:
-    """An archive whose entries take so many bytes at most, however they are compressed."""
+    """An archive of undamaged entries, which take so many bytes at most, however they are compressed."""
     archive = ZipFile(io.BytesIO(content))
     size = sum(entry.file_size for entry in archive.infolist())
     if size > room:
@@ -260,6 +260,8 @@ def _opened(content: bytes, room: int) -> ZipFile:
             f"its entries take {size / 2**20:,.0f} MiB, above the limit of {room / 2**20:,.0f} MiB; if they are of a sparse "
             "matrix, and you trust the file, raise it by sklearn.set_config(working_memory=...)"
         )
+    if damaged := archive.testzip():  # NumPy does not read an entry to its end, where the checksum is looked at
+        raise ValueError(f"its entry {damaged!r} is damaged")
     return archive
 
 

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("skops")
 import forging
 from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -68,6 +69,17 @@ def test_damage_is_found_wherever_it_is(results):
     for result in found:
         if result[0] != "read":
             check(result)
+
+
+def test_damage_of_an_array_without_entries_is_found(tmp_path):
+    """NumPy reads such an array without its checksum."""
+    path, X = tmp_path / "model.lapwing", np.random.RandomState(0).rand(20, 3)
+    lapwing.save(make_pipeline(SimpleImputer(), LPP(2)).fit(X), path)
+    content = path.read_bytes()
+    assert content.count(b"'shape': (0,), }  ") > 0
+    path.write_bytes(content.replace(b"'shape': (0,), }  ", b"'shape': (0,), } \t"))
+    with pytest.raises(ValueError, match="is damaged"):
+        lapwing.load(path)
 
 
 def test_nothing_else_was_written(results):
