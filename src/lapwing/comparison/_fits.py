@@ -136,9 +136,8 @@ def evaluate(
                 }
                 for d in wanted:
                     Z, Z_test = (rows[:, :d] for rows in spaces[models[d]])
-                    found.measures[d], found.predictions[d] = task.scores(
-                        judge, ranks, (Z, fitted[1]), (Z_test, held_out[1])
-                    )
+                    rows = (Z, fitted[1]), (Z_test, held_out[1])
+                    found.measures[d], found.predictions[d] = task.scores(judge, ranks, *rows)
                 break
             except Exception as error:  # any error: fewer dimensions, and other methods, go on
                 found.failures.append(why_it_failed(error))

@@ -90,10 +90,8 @@ def checked_judge(judge: str, X: Any, y: np.ndarray) -> Any:
         choices.insert(0, regression if sparse.issparse(X) else linear)
     if judge == "logistic" or len(choices) == 1 or (not numeric and sizes.min() < FOLDS):
         return choices[0] if judge == "knn" else linear
-    folds, scoring = (
-        (KFold, "r2") if numeric else (StratifiedKFold, "roc_auc" if len(sizes) == 2 else "balanced_accuracy")
-    )
-    cv = folds(FOLDS, shuffle=True, random_state=0)
+    scoring = "r2" if numeric else "roc_auc" if len(sizes) == 2 else "balanced_accuracy"
+    cv = (KFold if numeric else StratifiedKFold)(FOLDS, shuffle=True, random_state=0)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         scores = [cross_val_score(choice, X, y, cv=cv, scoring=scoring).mean() for choice in choices]
     best = choices[int(np.argmax(scores))]

@@ -220,10 +220,9 @@ class Comparison:
         level = []
         for name, found in scores.items():
             curved, complex_by = complexity(own[name])
-            settings = zip(
-                self.dimensions(name), -found.mean(axis=0), level_with(found, top, self.criterion), strict=True
-            )
-            level += [(curved, d, complex_by, behind, name) for d, behind, is_level in settings if is_level]
+            is_level = level_with(found, top, self.criterion)
+            settings = zip(self.dimensions(name), -found.mean(axis=0), is_level, strict=True)
+            level += [(curved, d, complex_by, behind, name) for d, behind, counts in settings if counts]
         _, dimension, _, _, method = min([setting for setting in level if setting[1] < self.n_features] or level)
         return method, dimension
 

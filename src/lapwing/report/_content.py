@@ -363,9 +363,8 @@ def _stability(comparison: Any, X: Any, draws: int) -> dict[str, Any]:
     """How certain the recommended directions are."""
     model, X, y = _refitted(comparison, X)
     found = stability(model, X, y, n_draws=draws)
-    scores = {"score": found.score, "pca": found.pca_score, "p": found.p_value}
-    rows = found.rows()[:COMPONENTS]
-    return {"method": comparison.choice[0], "draws": draws, "rows": rows, "measure": found.measure, **scores}
+    facts = {"score": found.score, "pca": found.pca_score, "p": found.p_value, "rows": found.rows()[:COMPONENTS]}
+    return {"method": comparison.choice[0], "draws": draws, "measure": found.measure, **facts}
 
 
 def _samples(
@@ -381,13 +380,12 @@ def _samples(
         terms = [(row, np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]) for row in (X[[i]] for i in rows)]
         return {"kind": "text", "texts": [", ".join(names[j] for j in row.indices[first]) for row, first in terms]}
     leading = [name for part in zip(*(made_of or {}).get("names", []), strict=True) for name in part]
-    ranks = {
-        name: next(
-            (i for i, feature in enumerate(leading) if feature == name or feature.startswith(f"{name}_")), len(leading)
-        )
-        for name in given
-    }
-    shown = sorted(sorted(given, key=ranks.__getitem__)[:COLUMNS], key=list(given).index)
+
+    def rank(name: str) -> int:
+        own = (i for i, feature in enumerate(leading) if feature == name or feature.startswith(f"{name}_"))
+        return next(own, len(leading))
+
+    shown = sorted(sorted(given, key=rank)[:COLUMNS], key=list(given).index)
     cells = [given[name][rows].tolist() for name in shown]
     values = [[_cut(value) for value in row] for row in zip(*cells, strict=True)]
     return {"kind": "row", "names": shown, "of": len(given), "values": _plain(values, 4)}
