@@ -142,7 +142,7 @@ class Settings(NamedTuple):
     equal_say: bool
     is_too_large: bool = False  # whether ``pca=None`` asks for a whole rank that cannot be found
     by_products: bool = False  # whether few directions of rows of words, where these are sparse, need no dense matrix
-    of_words: bool = False  # whether nearly all entries of the rows are 0
+    of_words: bool = False  # whether nearly all entries of the rows are 0, or they are too large to be decomposed whole
 
 
 @contextmanager
@@ -169,7 +169,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     principal, side, of_words, entries = constraint == "trace-ratio", min(data.size, data.d), False, np.inf
     if "pca" in given and data.has_features and not rules.of_kernel:
         _, shares = data.deviations, data.shares  # found together
-        of_words, entries = bool(np.mean(shares) < WORD_SHARE), data.size * float(shares.sum())
+        of_words, entries = data.is_large or bool(np.mean(shares) < WORD_SHARE), data.size * float(shares.sum())
     large = of_words and data.is_large
     # Whether a ridge can take the place of truncation.
     has_ridge = "ridge" in given and constraint == "matrix"

@@ -33,6 +33,7 @@ EPS = float(np.finfo(np.float64).eps)
 FLOATS = [np.float64, np.float32]
 FAR = 100  # rows whose mean is so many deviations from 0 lose digits where they are rounded
 LARGE_SIDE = 4000  # sparse rows of words with more rows and more columns than this are never multiplied out
+WHOLE_SIDE = 8000  # and with more than this no sparse rows are, since that takes minutes and much memory
 GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
@@ -543,7 +544,7 @@ class SparseData(Data):
     @cached_property
     def is_large(self) -> bool:  # type: ignore[override]
         _ = self.deviations  # finds the shares as well
-        return min(self.n, self.d) > LARGE_SIDE and bool(np.mean(self.shares) < WORD_SHARE)
+        return min(self.n, self.d) > (LARGE_SIDE if np.mean(self.shares) < WORD_SHARE else WHOLE_SIDE)
 
     @cached_property
     def _full(self) -> tuple[np.ndarray, Data]:
