@@ -18,7 +18,7 @@ from .._arrays import row_blocks
 from .._validation import check_choice, check_count, check_in_memory, check_not_negative
 from ..data import FLOATS, Data, validated
 from ..graphs import Graph
-from ..maps import ROUNDING
+from ..maps import CONSTANT, ROUNDING
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import RankError, Solution, certify, fix_signs, single_blas_thread, solve
@@ -160,6 +160,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         try:
             return solve(A, B, min(AUTO_DIRECTIONS, len(B)) if automatic else size, floor=floor)
         except RankError as error:
+            if not (F.X != F.X[:1]).any():
+                raise RankError(CONSTANT) from None
             if automatic:
                 return solve(A, B, None, floor=floor)
             raise RankError(f"mode {F.m + 1} of the images, of size {len(B)}: {error}") from error
