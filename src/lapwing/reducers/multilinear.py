@@ -160,7 +160,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         try:
             return solve(A, B, min(AUTO_DIRECTIONS, len(B)) if automatic else size, floor=floor)
         except RankError as error:
-            if not (F.X != F.X[:1]).any():
+            if (F.X == F.X[:1]).all():
                 raise RankError(CONSTANT) from None
             if automatic:
                 return solve(A, B, None, floor=floor)
