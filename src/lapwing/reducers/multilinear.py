@@ -160,7 +160,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         try:
             return solve(A, B, min(AUTO_DIRECTIONS, len(B)) if automatic else size, floor=floor)
         except RankError as error:
-            if (F.X == F.X[:1]).all():
+            if (F.X[:1] == F.X).all():
                 raise RankError(CONSTANT) from None
             if automatic:
                 return solve(A, B, None, floor=floor)
