@@ -45,7 +45,7 @@ def copy(tmp_path):
     tasks = ("labelled, ", "few-labels, ", "unseen, ", "new-sets, ")
     (tmp_path / "docs" / "comparison.md").write_text("\nbetween\n".join(compared.format(task) for task in tasks))
     (tmp_path / "README.md").write_text(compared.format(""))
-    for part, page in (("speed", "speed"), ("few", "labels")):
+    for part, page in (("speed", "speed"), ("few", "measured-tasks")):
         marks = f"<!-- measured: {part}, written by docs/tables.py -->\n<!-- end of measured -->\n"
         (tmp_path / "docs" / f"{page}.md").write_text(marks)
     for page, sentence, _ in TABLES["QUOTED"]:
