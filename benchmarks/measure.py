@@ -69,7 +69,9 @@ PARTS = {
         "README, comparison",
         prints=False,
     ),
-    "few": Part((f"benchmarks/few.py {' '.join(NEW_SETS)} --output {{folder}} --json",), 0.5, "README, labels, measured-tasks"),
+    "few": Part(
+        (f"benchmarks/few.py {' '.join(NEW_SETS)} --output {{folder}} --json",), 0.5, "README, labels, measured-tasks"
+    ),
     "defaults": Part(("benchmarks/defaults.py --output {folder}",), 1, "defaults", prints=False),
     "speed": Part(tuple(f"benchmarks/speed.py --json {case}" for case in SPEED), 0.5, "speed"),
     "cores": Part(("benchmarks/cores.py --threads 1 2 4 8 16", "benchmarks/cores.py --cases --fit"), 0.5, "speed"),

@@ -397,7 +397,14 @@ def with_quotes(page: str, text: str) -> str:
 TABLES: Mapping[str, Callable[[], str]] = {"docs/methods.md": by_method, "docs/api.rst": by_family}
 PAGES = tuple(
     dict.fromkeys(
-        ("README.md", "docs/comparison.md", "docs/speed.md", "docs/measured-tasks.md", *TABLES, *(page for page, *_ in QUOTED))
+        (
+            "README.md",
+            "docs/comparison.md",
+            "docs/speed.md",
+            "docs/measured-tasks.md",
+            *TABLES,
+            *(page for page, *_ in QUOTED),
+        )
     )
 )
 
