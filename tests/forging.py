@@ -200,7 +200,7 @@ TO_CALL = [
     "builtins.eval",
     "operator.attrgetter",
     "lapwing.save",
-    "lapwing.graphs.align",
+    "lapwing.graphs.nearest_fitted",
     "subprocess.Popen",
 ]
 ARGUMENTS = tuples(jsons("touch pwned"))

@@ -224,7 +224,6 @@ def _weights(n: int = 60, seed: int = 3) -> sparse.csr_array:
 
 
 MUST, CANNOT = np.array([[0, 9], [4, 30], [17, 22], [8, 51]]), np.array([[1, 2], [40, 13], [33, 5]])
-PATCHES = np.array([[i, (i + 1) % 60, (i + 7) % 60] for i in range(60)])
 EXTRAS: dict[str, Any] = {
     "PCA": PCA,
     "RBFSampler": RBFSampler,
@@ -242,8 +241,6 @@ EXTRAS: dict[str, Any] = {
     "MUST": MUST,
     "CANNOT": CANNOT,
     "NAMED": [["row 3", "row 8"], ["row 1", "row 30"], ["row 2", "row 99"]],
-    "PATCHES": PATCHES,
-    "LOCAL": np.array([np.eye(3) - 1 / 3] * 60),
     "HALVED": FunctionTransformer(halved),
     "first_columns": lambda X: [0, 1, 2],
 }

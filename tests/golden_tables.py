@@ -464,7 +464,6 @@ GRAPHS = {
         KNN(5) + Pairs(cannot_link=CANNOT)
         KNN(5) + SameClass() + 3 * Pairs(MUST)
         Pairs(MUST) + Chain()
-        Alignment(PATCHES, LOCAL)
         KNN(5) + 0 * Complete()
         Empty() + KNN(5)
         Similarity(KNN(5))
@@ -553,7 +552,6 @@ GRAPHS = {
         On([4, 5], Delaunay(weights=inverse))
         On(2, Chain(time=0), beside=True)
         On([2, 3], Chain(2, time=0, series=1), beside=True)
-        On(Gower([3]), KNN(5, metric="manhattan"))
         On([0, 1], KNN(4, weights="binary"), beside=True)
         On(0, Precomputed(W, ids=range(60)), beside=True)
     """,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from golden_compare import Record
-from golden_data import EXTRAS, FITTED, NEW, PATCHES, Names, rows
+from golden_data import FITTED, NEW, Names, rows
 from golden_record import Case, dense, described, shown
 from scipy import sparse
 from sklearn import config_context
@@ -368,18 +368,6 @@ def _(names: Names) -> Record:
     kept = sorted(set.intersection(*map(set, records)) - {"method", "fit_time", "time", "seconds"})
     facts = {"methods": [record["method"] for record in records], "columns": kept}
     return Record(facts, {"records": [[float(record[name]) for name in kept] for record in records]})
-
-
-@tool("Gower")
-def _(names: Names) -> Record:
-    X, new, _ = rows("beside")
-    found = names.made("Gower([3])").fit(X)
-    return Record({"names": list(found.get_feature_names_out())}, {"new": found.transform(new)})
-
-
-@tool("align")
-def _(names: Names) -> Record:
-    return Record({}, {"aligned": names["align"](PATCHES, EXTRAS["LOCAL"], 60).toarray()})
 
 
 @tool("a table of text, dates and gaps", "pyarrow")

@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 )
 
 from lapwing import LPP, MMC, FisherScore, KernelLPP
-from lapwing.graphs import KNN, Gower, SameClass
+from lapwing.graphs import KNN, SameClass
 from lapwing.selection import SemiSupervised
 
 X, Y = o.blobs(60, 6)
@@ -79,7 +79,6 @@ KEPT_ONLY = [
         StandardScaler(), LPP(3), KNeighborsClassifier(3, algorithm="brute", weights="distance", metric="manhattan")
     ),
     make_pipeline(OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), LPP(2)),
-    make_pipeline(Gower([1]), LPP(2)),
 ]
 
 

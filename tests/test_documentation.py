@@ -332,7 +332,7 @@ def class_examples():
 
 def test_no_example_of_a_class_is_lost():
     examples, found = class_examples()
-    assert len(examples) == 96
+    assert len(examples) == 94
     assert len(examples.keys() - found) == 39
 
 

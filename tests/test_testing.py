@@ -25,7 +25,6 @@ from lapwing import (
 from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
-    Alignment,
     Chain,
     ClosestPairs,
     CodingLength,
@@ -100,8 +99,6 @@ GRAPHS = [
     CodingLength(5, weights="distance", queries=30),
     TangentAlignment(6, n_components=2),
     TangentAlignment(6, n_components=2, weights="uniform"),
-    Alignment([[0, 1, 2], [2, 3, 4]], [np.eye(3) - 1 / 3] * 2),
-    Alignment([[0, 1, 2], [2, 3, 4]], [np.ones((3, 3)) - 2 * np.eye(3)] * 2),
     Precomputed(GIVEN),
     Pairs([[0, 1], [3, 9]], [[4, 5]]),
     KNN(5) + SameClass(),

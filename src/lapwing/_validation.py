@@ -54,7 +54,7 @@ def reword_error(error: ValueError) -> None:
     if "could not convert string" in str(error):
         raise ValueError(
             f"X holds text ({error}), and all its columns must be numbers, as lapwing.tables.prepare makes them; or write "
-            "categories as numbers, as OrdinalEncoder does and Gower compares, and free text as words, by TfidfVectorizer"
+            "categories as numbers, as OneHotEncoder does, and free text as words, by TfidfVectorizer"
         ) from error
     if "contains NaN" in str(error):
         first = str(error).partition("\n")[0].rstrip(".")

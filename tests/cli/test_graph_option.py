@@ -16,7 +16,6 @@ from lapwing.graphs import (
     Chain,
     Delaunay,
     DensityCorrected,
-    Gower,
     Grid,
     On,
     OtherClass,
@@ -53,7 +52,6 @@ from lapwing.graphs import (
         ("KNN(5) + 2 * Target(15, weights='binary')", KNN(5) + 2 * Target(15, weights="binary")),
         ("On(PCA(0.98), KNN(5))", On(PCA(0.98), KNN(5))),
         ("On([0, 2], KNN(3) + Chain(time=1), beside=True)", On([0, 2], KNN(3) + Chain(time=1), beside=True)),
-        ("On(Gower([1]), KNN(3, metric='manhattan'))", On(Gower([1]), KNN(3, metric="manhattan"))),
         ("DensityCorrected(KNN(5) | Chain(), 0.5)", DensityCorrected(KNN(5) | Chain(), 0.5)),
         (
             "On([0, 1], Delaunay(longest=2.0)) + On([0, 1], Grid(corners=True))",

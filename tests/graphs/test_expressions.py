@@ -19,7 +19,6 @@ from lapwing import LPP, KernelLPP, LaplacianEigenmaps, graphs
 from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
-    Alignment,
     Chain,
     ClosestPairs,
     CodingLength,
@@ -79,7 +78,6 @@ PRINTED = {
     "KNN(3) - 0.25 * Repulsion(4)": KNN(np.int64(3)) - np.float32(0.25) * Repulsion(np.int32(4)),
     "Pairs([[0, 1]], cannot_link=[[2, 3]])": Pairs([[0, 1]], [[2, 3]]),
     "Pairs(cannot_link=[[2, 3]])": Pairs(cannot_link=[[2, 3]]),
-    "Alignment([[0, 1]], matrices=[[[1, -1], [-1, 1]]])": Alignment([[0, 1]], [[[1, -1], [-1, 1]]]),
     "Precomputed(array([[0, 1], [1, 0]]))": Precomputed(np.array([[0, 1], [1, 0]])),
     "ClosestPairs(20)": ClosestPairs(),
     "2 * DensityCorrected(KNN(5) | Chain(1), alpha=0.5)": 2 * DensityCorrected(KNN() | Chain(), 0.5),
@@ -174,7 +172,7 @@ OF_LEAVES = {  # attribute: two graphs, of which one has it
     "reads_targets": (SameClass(), Target(3), any),
     "reads_features": (Precomputed(W), KNN(3), any),
     "indexes_rows": (KNN(3), Precomputed(W), any),
-    "is_semidefinite": (KNN(3), Alignment([[0, 1]], [[[-1.0, 1.0], [1.0, -1.0]]]), all),
+    "is_semidefinite": (KNN(3), Similarity(KNN(3)), all),
 }
 OPERATIONS = [
     (1, lambda a: 0.5 * a),
@@ -204,12 +202,8 @@ def test_no_attribute_of_a_leaf_is_forgotten(name, place):
     n, operation = OPERATIONS[place]
     for code in range(2**n):
         chosen = [leaves[code >> i & 1] for i in range(n)]
-        if (
-            name == "is_semidefinite"
-            and any(isinstance(g, Alignment) for g in chosen)
-            and "&" in repr(operation(*chosen))
-        ):
-            continue  # a local matrix has no edges to keep
+        if name == "is_semidefinite" and leaves[1] in chosen and "&" in repr(operation(*chosen)):
+            continue  # & keeps the weights of the left side alone
         assert getattr(operation(*chosen), name) == of(getattr(leaf, name) for leaf in chosen), chosen
 
 
@@ -332,25 +326,6 @@ def test_single_precision_weights(make):
             Precomputed(make(off)).build(X)
 
 
-def test_single_precision_patches():
-    """Local matrices are symmetric, have rows that add up to 0 and no negative eigenvalue, all up to their own rounding."""
-    local = ((np.eye(4) - 0.25) / 3).astype(np.float32)
-    local[1, 0] *= 1 + 5e-7
-    assert (local != local.T).any()
-    assert local.sum(axis=1, dtype=np.float64).any()
-    graph = Alignment([[0, 1, 2, 3]] * 2, [local] * 2)
-    assert graph.is_laplacian
-    assert graph.is_semidefinite
-    L = graph.build(X)[0].laplacian.toarray()
-    np.testing.assert_array_equal(L, L.T)
-    for dtype, wrong in ((np.float32, 1e-3), (np.float64, 5e-7)):
-        off = ((np.eye(4) - 0.25) / 3).astype(dtype)
-        off[1, 0] *= 1 + wrong
-        assert not Alignment([[0, 1, 2, 3]], [off]).is_laplacian
-        with pytest.raises(ValueError, match="symmetric"):
-            Alignment([[0, 1, 2, 3]], [off]).build(X)
-
-
 def test_a_single_precision_kernel():
     K = (X @ X.T).astype(np.float32)
     K[1, 0] += np.float32(5e-6) * K.max()
@@ -380,7 +355,6 @@ def test_weights_of_any_dtype(dtype):
         (Precomputed(W), "cross-validation"),
         (Pairs([[0, N - 1]]), "cross-validation"),
         (Pairs(cannot_link=[[0, N - 1]]), "cross-validation"),
-        (Alignment([[0, N - 1]], [[[1.0, -1], [-1, 1]]]), "cross-validation"),
         (KNN(3) & Precomputed(W), "cross-validation"),
         (Precomputed(W) & KNN(3), "cross-validation"),
         (KNN(3) + 2 * Pairs([[0, N - 1]]), "cross-validation"),

@@ -18,7 +18,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
-from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing import GLPCA, LPP, OLPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore, TangentialMaps, load, save
@@ -27,7 +26,6 @@ from lapwing.graphs import (
     Chain,
     Delaunay,
     DensityCorrected,
-    Gower,
     On,
     Pairs,
     Precomputed,
@@ -284,10 +282,10 @@ def test_cross_validation_and_grids():
 
 def test_text_is_refused_by_an_error_that_says_what_to_do():
     text = FRAME.assign(kind=np.array(list("xyz"))[np.arange(N) % 3])
-    graph = On(Gower([4]), KNN(4, metric="manhattan"))
-    for attempt in (Gower([4]).fit, graph.build, LPP(2, graph=graph).fit):
+    graph = On([4], KNN(4, metric="manhattan"))
+    for attempt in (LPP(2).fit, graph.build, LPP(2, graph=graph).fit):
         with pytest.raises(
-            ValueError, match=r"X holds text .*'x'.*write categories as numbers, as OrdinalEncoder"
+            ValueError, match=r"X holds text .*'x'.*write categories as numbers, as OneHotEncoder"
         ) as said:
             attempt(text)
         assert "lapwing.tables.prepare" in str(said.value)
@@ -476,46 +474,3 @@ def test_distances_among_the_columns():
 
 
 # Numbers and categories
-
-
-def test_gower():
-    rng = np.random.RandomState(0)
-    Z = np.column_stack([rng.rand(20) * 50, rng.randint(3, size=20), rng.rand(20), rng.randint(2, size=20)])
-    ranges = np.ptp(Z, axis=0)
-
-    def apart(a, b):
-        return np.mean([a[j] != b[j] if j in (1, 3) else abs(a[j] - b[j]) / ranges[j] for j in range(4)])
-
-    d = np.array([[apart(a, b) for b in Z] for a in Z])
-    V = Gower([1, 3]).fit_transform(Z)
-    np.testing.assert_allclose(abs(V[:, None] - V).sum(axis=2), d, atol=1e-12)
-    mask = Gower([False, True, False, True]).fit_transform(Z)
-    np.testing.assert_array_equal(mask, V)
-    graph = On(Gower([1, 3]), KNN(4, metric="manhattan", t=1.0))
-    near = np.argsort(np.argsort(d + 9 * np.eye(20), axis=1, kind="stable"), axis=1) < 4
-    check_term(graph.build(Z)[0], np.where(near | near.T, np.exp(-(d**2)), 0))
-    unseen = Gower([1, 3]).fit(Z).transform(Z[:1] + np.array([0, 9, 0, 0]))
-    np.testing.assert_allclose(abs(unseen - V[:1]).sum(), 1 / 4)
-    with pytest.raises(ValueError, match=r"categorical=\[4\] must be places of columns, from 0 to 3"):
-        Gower([4]).fit(Z)
-
-
-def test_gower_is_a_transformer_of_scikit_learn():
-    check_estimator(Gower(), on_skip=None)
-
-
-def test_gower_is_saved(tmp_path):
-    Z = np.column_stack([X, Y])
-    model = LaplacianEigenmaps(2, graph=On(Gower([4]), KNN(4, metric="manhattan"))).fit(Z)
-    save(model, tmp_path / "model.lapwing")
-    np.testing.assert_array_equal(load(tmp_path / "model.lapwing").transform(Z + 0.01), model.transform(Z + 0.01))
-
-
-def test_gower_names_its_coordinates():
-    X = np.array([[0.0, 7, 1], [5, 7, 2], [10, 3, 2]])
-    gower = Gower([1]).fit(X)
-    assert list(gower.get_feature_names_out()) == ["x0", "x2", "x1=3", "x1=7", "x1=other"]
-    assert gower.transform(X).shape[1] == 5
-    assert list(gower.get_feature_names_out(["a", "b", "c"]))[2] == "b=3"
-    with pytest.raises(ValueError, match="input_features has 2 names"):
-        gower.get_feature_names_out(["a", "b"])

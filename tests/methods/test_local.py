@@ -19,16 +19,16 @@ from lapwing import LPCA, LPP, NPE, OLPP, KernelLPP, TangentialMaps
 from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
-    Alignment,
     CodingLength,
-    Precomputed,
+    Graph,
     Reconstruction,
     Repulsion,
     SameClass,
     TangentAlignment,
-    align,
 )
 from lapwing.metrics import procrustes_error
+from lapwing.operators import Structured, diagonal
+from lapwing.problem import Term
 
 RNG = np.random.RandomState(0)
 X, Y = o.blobs(60, 5)
@@ -79,11 +79,6 @@ def test_weights_agree_with_their_definition(data, weights, k):
         (TangentAlignment(5), X, "n_components"),
         (TangentAlignment(5, n_components=5), X, "n_components=5 must be smaller than n_neighbors=5"),
         (TangentAlignment(1, n_components=1), X, "n_components=1 must be smaller than n_neighbors=1"),
-        (Alignment([[0, 1]], [[[1.0, -1], [-1, 1]]] * 2), X, "one matrix per patch"),
-        (Alignment([[0, 99]], [[[1.0, -1], [-1, 1]]]), X, "rows of X"),
-        (Alignment([[0, 1]], [[[1.0, -1, 0], [-1, 1, 0], [0, 0, 0]]]), X, "2 x 2"),
-        (Alignment([[0, 1]], [[[1.0, -1], [1, 1]]]), X, "symmetric"),
-        (Alignment([[0, 1]], [[[np.nan, -1], [-1, 1]]]), X, "NaN"),
     ],
 )
 def test_bad_graphs(graph, K, message):
@@ -111,36 +106,10 @@ def test_equal_changes_give_equal_weights():
         np.testing.assert_allclose(CodingLength(3).patches(sample(S)).weights, 1.0)
 
 
-# Alignment
-
-
-def test_align_adds_local_matrices():
-    patches = [RNG.permutation(30)[:m] for m in (3, 3, 5, 1, 4)]
-    matrices = [(lambda A: A + A.T)(RNG.standard_normal((len(p), len(p)))) for p in patches]
-    expected = np.zeros((30, 30))
-    for rows, M in zip(patches, matrices, strict=True):
-        expected[np.ix_(rows, rows)] += M
-    np.testing.assert_allclose(align(patches, matrices, 30).toarray(), expected)
-    (term,) = Alignment(patches, matrices).build(RNG.standard_normal((30, 2)))
-    np.testing.assert_allclose(term.laplacian.toarray(), expected)
-
-
 def test_alignment_in_parts(monkeypatch):
     whole = TangentAlignment(7, n_components=2).build(X)[0].laplacian.toarray()
     block_bytes(monkeypatch, 1600)
     np.testing.assert_allclose(TangentAlignment(7, n_components=2).build(X)[0].laplacian.toarray(), whole, atol=1e-12)
-
-
-def test_aligned_laplacians_of_pairs_are_a_graph():
-    """Local matrices of two points each, w (1, -1; -1, 1), are the edges of any graph."""
-    W = KNN(4).adjacency(sample(X))
-    edges = sparse.coo_array(sparse.triu(W))
-    local = edges.data[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
-    fits = [
-        literal(OLPP, 3, pca=None, graph=g).fit(X)
-        for g in (Alignment(np.column_stack([edges.row, edges.col]), local), KNN(4))
-    ]
-    assert o.angle(fits[0].components_, fits[1].components_) < 1e-9
 
 
 def test_coding_length_in_the_algebra():
@@ -354,10 +323,8 @@ def test_a_plane_extends_exactly(extension):
     np.testing.assert_allclose(maps.transform(PLANE[400:]), A[400:] @ B, atol=1e-8 if extension == "affine" else 2e-2)
 
 
-@pytest.mark.parametrize("graph", [Precomputed(np.ones((60, 60))), Alignment([[0, 1, 2]] * 2, [np.eye(3) - 1 / 3] * 2)])
-@pytest.mark.filterwarnings("ignore:samples without links:UserWarning")
-def test_new_rows_need_a_search(graph):
-    maps = TangentialMaps(1, graph=graph).fit(X)
+def test_new_rows_need_a_search():
+    maps = TangentialMaps(1, graph=np.ones((60, 60))).fit(X)
     maps.transform(X)
     with pytest.raises(ValueError, match=r"not fitted.*no neighbour search"):
         maps.transform(X + 1)
@@ -437,16 +404,27 @@ def test_float32():
 # What a review found
 
 
+class Given(Graph):
+    """A matrix of its own."""
+
+    reads_features, indexes_rows, is_semidefinite = False, True, False
+
+    def __init__(self, L):
+        self.L = L
+
+    def terms(self, data):
+        return [Term(1.0, Structured(data.n, sparse=sparse.csr_array(self.L)), diagonal(np.ones(data.n)))]
+
+
 @pytest.mark.parametrize("n", [300, 600])
 def test_local_matrices_may_be_indefinite(n):
     rng = np.random.RandomState(0)
     patches = np.array([[i, (i + 1) % n, (i + 7) % n] for i in range(n)])
-    M = rng.standard_normal((n, 3, 3))
-    M = M + M.transpose(0, 2, 1)
-    M -= M.mean(axis=1, keepdims=True)
-    M -= M.mean(axis=2, keepdims=True)
-    maps = TangentialMaps(2, graph=Alignment(patches, M)).fit(rng.standard_normal((n, 3)))
-    L = align(patches, M, n).toarray()
+    L = np.zeros((n, n))
+    for rows in patches:
+        M = (np.eye(3) - 1 / 3) @ rng.standard_normal((3, 3)) @ (np.eye(3) - 1 / 3)
+        L[np.ix_(rows, rows)] += M + M.T
+    maps = TangentialMaps(2, graph=Given(L)).fit(rng.standard_normal((n, 3)))
     np.testing.assert_allclose(maps.eigenvalues_, np.linalg.eigvalsh(L + 1e3 * np.ones((n, n)) / n)[:2], atol=1e-8)
 
 

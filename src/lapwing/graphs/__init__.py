@@ -3,12 +3,12 @@
 from .._public import public
 from .base import Combination, Graph, Intersection, Scaled, Union
 from .classes import Complete, LocalClass, OtherClass, SameClass
-from .columns import Gower, On
+from .columns import On
 from .given import Empty, Pairs, Precomputed
 from .neighbors import KNN, ClosestPairs, Radius, Repulsion
 from .neighbors import nearest_fitted as nearest_fitted
 from .others import DensityCorrected, Similarity
-from .patches import Alignment, CodingLength, Reconstruction, TangentAlignment, align
+from .patches import CodingLength, Reconstruction, TangentAlignment
 from .patches import Local as Local
 from .patches import affine_extension as affine_extension
 from .patches import barycentric_weights as barycentric_weights
@@ -18,7 +18,6 @@ from .space import Chain, Delaunay, Grid, Target
 
 __all__ = [
     "KNN",
-    "Alignment",
     "Chain",
     "ClosestPairs",
     "CodingLength",
@@ -27,7 +26,6 @@ __all__ = [
     "Delaunay",
     "DensityCorrected",
     "Empty",
-    "Gower",
     "Graph",
     "Grid",
     "Intersection",
@@ -46,6 +44,5 @@ __all__ = [
     "TangentAlignment",
     "Target",
     "Union",
-    "align",
 ]
 public(__name__, __all__, globals())

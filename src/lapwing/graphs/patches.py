@@ -8,16 +8,13 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._arrays import row_blocks
-from .._documented import documented
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..data import ALL, Data, SparseData
 from ..operators import Structured, diagonal
 from ..problem import Term
-from .base import Graph
 from .neighbors import Searching, require_features
 
 BLOCKS_AT_ONCE = 16  # blocks of local matrices that are added up at a time, so that the lists of entries stay short
@@ -503,103 +500,6 @@ def assembled(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> Term:
         total = total + sparse.csr_array((values, (i, j)), shape=(n, n))
     taking_part = (np.diff(total.indptr) > 0).astype(np.float64)
     return Term(1.0, Structured(n, sparse=total), Structured(n, diag=taking_part))
-
-
-@dataclass(eq=False, repr=False)
-class Alignment(Graph):
-    """Adds up local matrices that you give, one per patch of rows, by :func:`align`.
-
-    Parameters
-    ----------
-    patches : array-like of shape (n_patches, n_points), or list of arrays
-        The rows of X in each patch. They fit one data set and no cross-validation fold of it.
-    matrices : array-like of shape (n_patches, n_points, n_points), or list of arrays
-        One symmetric matrix per patch.
-
-    Examples
-    --------
-    >>> from lapwing.graphs import Alignment
-    >>> graph = Alignment([[0, 1], [1, 2]], [[[1, -1], [-1, 1]]] * 2)
-    >>> graph.build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
-    array([[ 1., -1.,  0.],
-           [-1.,  2., -1.],
-           [ 0., -1.,  1.]])
-    """
-
-    patches: ArrayLike
-    matrices: ArrayLike
-
-    reads_features, indexes_rows = False, True
-
-    _parts = property(lambda self: _stacks(self.patches, self.matrices))
-    is_laplacian = property(lambda self: all(np.abs(L.sum(axis=2)).max() <= rounding for _, L, rounding in self._parts))
-    is_semidefinite = property(lambda self: all(np.linalg.eigvalsh(L).min() >= -eps for _, L, eps in self._parts))
-
-    def terms(self, data: Data) -> list[Term]:
-        return [_aligned(self.patches, self.matrices, data.n)]
-
-
-@documented
-def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
-    r"""Add up local matrices where their rows belong, :math:`L(I_i, I_i) \leftarrow L(I_i, I_i) + L_i` for each patch i.
-
-    Parameters
-    ----------
-    patches, matrices : As in :class:`Alignment`
-    n_samples : int
-        How many rows and columns the result has.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_samples)
-
-    Examples
-    --------
-    >>> from lapwing.graphs import align
-    >>> align([[0, 1], [1, 2]], [[[1, -1], [-1, 1]]] * 2, 3).toarray()
-    array([[ 1., -1.,  0.],
-           [-1.,  2., -1.],
-           [ 0., -1.,  1.]])
-    """
-    total: Any = _aligned(patches, matrices, n_samples).laplacian.sparse
-    return total
-
-
-def _aligned(patches: Any, matrices: Any, n_samples: int) -> Term:
-    """The sum of checked local matrices, as a term."""
-    blocks, last = [], n_samples - 1
-    for rows, local, rounding in _stacks(patches, matrices):
-        if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() > last:
-            raise ValueError(
-                f"patches must hold rows of X, whole numbers from 0 to {last} (they cannot be used where X is split, as in "
-                f"cross-validation); got {rows.dtype} {rows.ravel()[:5]}"
-            )
-        if not np.isfinite(local).all():
-            raise ValueError("matrices contain NaN or infinity")
-        if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > rounding:
-            raise ValueError("matrices must be symmetric; pass (M + M.T) / 2")
-        blocks.append((rows, (local + local.transpose(0, 2, 1)) / 2))
-    return assembled(blocks, n_samples)
-
-
-def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Patches of the same size, with their matrices in float64 and a bound on the rounding of these."""
-    if not hasattr(patches, "__len__") or not hasattr(matrices, "__len__"):
-        raise ValueError("patches and matrices must be arrays or lists: the rows of each patch, and a matrix for each")
-    if len(patches) != len(matrices):
-        raise ValueError(
-            f"patches has {len(patches)} entries, but matrices has {len(matrices)}; give one matrix per patch"
-        )
-    sizes = np.array([len(patch) for patch in patches])
-    for size in np.unique(sizes):
-        which = np.flatnonzero(sizes == size)
-        shapes = {np.shape(matrices[i]) for i in which}
-        if shapes != {(size, size)}:
-            raise ValueError(f"matrices must be {size} x {size} for patches of {size} rows; got {sorted(shapes)}")
-        given = np.array([matrices[i] for i in which])
-        local = given.astype(np.float64)
-        eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
-        yield np.array([patches[i] for i in which]), local, max(1e-10, 100 * eps) * np.abs(local).max(initial=0)
 
 
 def affine_extension(data: Data, Y: np.ndarray, new: np.ndarray, neighbors: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
 from .._arrays import some_rows
 from .._labels import known_labels
 from .._validation import check_count, rows_by_number
-from ..graphs import Alignment, Pairs, Precomputed, TangentAlignment
+from ..graphs import Pairs, Precomputed, TangentAlignment
 from ..methods import LPI
 from ..reducers import KernelReducer, LinearReducer
 from ._labels import LabelledSplit, SemiSupervised, known_part, labelled_scorer, reduced, reducer_of
@@ -389,7 +389,7 @@ def _check_drawable(estimator: Any) -> None:
     for name, value in (estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}).items():
         matrix = name.split("__")[-1] in ("graph", "penalty") and hasattr(value, "shape")
         distances = name.endswith("metric") and isinstance(value, str) and value == "precomputed"
-        if matrix or distances or isinstance(value, (Alignment, Pairs, Precomputed)):
+        if matrix or distances or isinstance(value, (Pairs, Precomputed)):
             raise ValueError(
                 f"{name}={type(value).__name__ if matrix else value!r} holds rows of X, and the bootstrap draws others; use a "
                 "graph that is built from X, such as KNN"
