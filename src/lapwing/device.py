@@ -23,7 +23,7 @@ from . import data as rows_of_numpy
 from ._arrays import is_foreign
 from ._extras import require
 from ._labels import class_codes
-from .data import EPS, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
+from .data import EPS, FAR, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
 from .neighbors import SPARE, Request, bound, is_named
 from .operators import Structured
 
@@ -234,8 +234,10 @@ class TorchData(Data):
         return self.torch.from_numpy(np.ascontiguousarray(array)).to(self.tensor.device)
 
     def divided(self, scale: np.ndarray) -> TorchData:
-        divided = TorchData(self.tensor / self.own(scale.astype(self.dtype)), self.labels, source=self)
-        divided.is_divided = True
+        is_far = (np.abs(self.mean()) > FAR * scale).any()  # as for rows of NumPy
+        exact = self.own(scale.astype(np.float64 if is_far else self.dtype))
+        divided = TorchData(self.tensor / exact, self.labels, source=self)
+        divided.is_divided, divided.dtype = True, self.dtype
         return divided
 
     def without(self, columns: list[int]) -> Data:

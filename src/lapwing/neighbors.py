@@ -21,7 +21,7 @@ TIE = 1e-9  # distances count as equal where they differ by no more than this sh
 SPARE = 4  # candidates that are asked for beyond the k nearest
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
 DOUBTFUL_ROWS = 1000  # queries in doubt that are settled at a time
-FIRST_TIES = 4  # times k: where more rows than this are about as near as the k-th, so many are measured first
+FIRST_TIES = 2  # times k: so many of the lowest numbers are measured first, where rows are about as near as the k-th
 NEARER = 1e-12  # a row is nearer than ties are where its distance is smaller by more than this share
 COPIES_ROWS = 2000  # from this many rows on, equal rows are looked for, each of which is then searched for once
 DISTINCT_SHARE = 0.5  # where more than this share of the rows is distinct, equal rows are searched for like all others
@@ -163,43 +163,54 @@ def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray
     beyond = beyond**2 / 2 if cosine else beyond
     doubt = np.flatnonzero(data.host(beyond <= (d[:, -1] * (1 + 2 * TIE)).clip(PARALLEL if cosine else 0.0)))
     for some in np.array_split(doubt, 1 + doubt.size // DOUBTFUL_ROWS) if doubt.size else ():
-        found[some], d[some] = _settled(data, queries[some], members, data.host(d[some, -1]), k, cosine)
+        known = (data.host(part) for part in (found[some], d[some, -1], beyond[some]))
+        found[some], d[some] = _settled(data, queries[some], members, *known, cosine)
     return (found * 0 + data.own(queries)[:, None]).ravel(), found.ravel(), d.ravel()
 
 
 def _settled(
-    data: Any, queries: np.ndarray, members: np.ndarray, kth: np.ndarray, k: int, cosine: bool
+    data: Any,
+    queries: np.ndarray,
+    members: np.ndarray,
+    found: np.ndarray,
+    kth: np.ndarray,
+    beyond: np.ndarray,
+    cosine: bool,
 ) -> tuple[Any, Any]:
-    """The k nearest of queries whose k-th distance is ``kth`` at most, among all members that may be as near.
+    """The k nearest of queries among all members, from k candidates, the distance of the last, and what all others exceed.
 
-    Where very many are, those that may be nearer than the k-th are measured, and some of the lowest numbers. If k of these
-    are equally far, the others are not needed.
+    Where very many are about as near as the k-th, those that are nearer than ties are and some of the lowest numbers are enough,
+    if the ties that are chosen are among these numbers. The lowest of all are tried first, as for rows that all are tied.
     """
+    found, lengths, first = found.copy(), np.empty(found.shape), FIRST_TIES * found.shape[1]
 
-    def measured(some: Any, near: list[np.ndarray]) -> tuple[Any, Any]:
-        # Filled up with the row itself, which is infinitely far.
-        cols = np.repeat(queries[some, None], max(map(len, near)), axis=1)
+    def settle(some: np.ndarray, near: list[np.ndarray], last: Any) -> np.ndarray:
+        """Choose from some rows for each query; the queries that are left, since numbers beyond ``last`` are chosen."""
+        cols = np.repeat(queries[some, None], max(map(len, near), default=0), axis=1)
         for row, own in zip(cols, near, strict=True):
-            row[: len(own)] = own
-        cols = data.own(cols)
+            row[: len(own)] = own  # the rest is the row itself, which is infinitely far
         d = data.distances(queries[some], cols)
-        return cols, cosine_distances(d) if cosine else d
+        found[some], lengths[some] = chosen, d = choose(cols, cosine_distances(d) if cosine else d, found.shape[1])
+        return some[((chosen > last) & (d >= d[:, -1:] * (1 - TIE))).any(axis=1)]
 
-    first, reach = FIRST_TIES * k, np.sqrt(2 * np.maximum(kth, PARALLEL)) if cosine else kth
-    near = [np.sort(own) for own in data.within_radius(queries, members, reach * (1 + 2 * TIE))]
-    many = np.flatnonzero([own.size > 2 * first for own in near])
-    few = [own[:first] if own.size > 2 * first else own for own in near]
-    apart = many[kth[many] > 0]  # nothing is nearer than 0
-    nearer = data.within_radius(queries[apart], members, reach[apart] * (1 - NEARER)) if apart.size else ()
-    for i, own in zip(apart, nearer, strict=True):
-        few[i] = np.concatenate([few[i], np.setdiff1d(own, few[i])])
-    cols, d = measured(slice(None), few)
-    found, lengths = choose(cols, d, k)
-    tied = data.host((abs(d[:, :first] - lengths[:, -1:]) <= TIE / 2 * lengths[:, -1:]).sum(1))
-    rest = many[tied[many] < k]
-    if rest.size:
-        found[rest], lengths[rest] = choose(*measured(rest, [near[i] for i in rest]), k)
-    return found, lengths
+    is_sure, lowest = beyond >= kth * (1 - NEARER), np.sort(members)[:first]
+    left = np.flatnonzero(~is_sure)
+    if is_sure.any():
+        known = [np.union1d(own, lowest) for own in found[is_sure]]
+        left = np.union1d(left, settle(np.flatnonzero(is_sure), known, lowest[-1]))
+    if left.size:
+        reach = (np.sqrt(2 * np.maximum(kth, PARALLEL)) if cosine else kth)[left]
+        near = [np.sort(own) for own in data.within_radius(queries[left], members, reach * (1 + 2 * TIE))]
+        few = [own[:first] if own.size > 2 * first else own for own in near]
+        last = np.array([own[-1] for own in few])[:, None]
+        apart = np.flatnonzero([len(a) < len(b) for a, b in zip(few, near, strict=True)] & (kth[left] > 0))
+        nearer = data.within_radius(queries[left[apart]], members, reach[apart] * (1 - NEARER)) if apart.size else ()
+        for i, own in zip(apart, nearer, strict=True):
+            few[i] = np.union1d(few[i], own)
+        again = settle(left, few, last)
+        if again.size:
+            settle(again, [near[i] for i in np.searchsorted(left, again)], np.inf)
+    return data.own(found), data.own(lengths)
 
 
 def cosine_distances(lengths: Any) -> Any:

@@ -338,15 +338,15 @@ class Tiles:
         return places, beyond - self.queries.rounding(slice(None), beyond)
 
     def are_coarse(self) -> bool:
-        """Whether rounding exceeds a small share of the distance for most rows, judged by a few tiles."""
+        """Whether rounding exceeds a small share of a distance, or all differences between candidates, judged by a few tiles."""
         few = range(0, len(self.parts), max(1, len(self.parts) // 4))
         for i in few:
             self._collect((i, i if self.is_symmetric else 0))
             self.found[i].settle()
-        d = np.concatenate([self.found[i].distances[:, -1] for i in few]).astype(np.float64)
+        d = np.concatenate([self.found[i].distances for i in few]).astype(np.float64)
         rounding = np.concatenate([self.queries.rounding(self.parts[i], np.zeros(1)) for i in few])
         self.found = self._nothing()
-        return bool(np.mean(rounding > COARSE_SHARE * d) > 0.05)
+        return bool(np.mean(rounding > np.minimum(COARSE_SHARE * d[:, -1], d[:, -1] - d[:, 0])) > 0.05)
 
     def _collect(self, pair: tuple[int, int]) -> None:
         """Collect candidates for the rows of a tile of queries, and for those of the other tile where these are queries, too."""

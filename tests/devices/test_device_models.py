@@ -98,6 +98,15 @@ def test_linear_maps_are_those_of_the_cpu(model, dtype, there):
     assert (back.device, back.shape) == (T.device, T.shape)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_far_rows_of_single_precision_are_divided_in_double(offset, there):
+    """As those of NumPy are: float32 would round them once more."""
+    X = (offset + np.random.RandomState(0).randn(600, 20) * np.geomspace(1, 0.01, 20)).astype(np.float32)
+    here, on_device = LPP(3, standardize=True).fit(X), lapwing.to_numpy(LPP(3, standardize=True).fit(there(X)))
+    assert here.components_.dtype == on_device.components_.dtype == np.float32
+    assert subspace_angles(here.components_.T.astype(float), on_device.components_.T.astype(float)).max() < 1e-5
+
+
 @pytest.mark.parametrize("model", OTHERS, ids=name)
 def test_other_maps_are_those_of_the_cpu(model, there):
     here = model.fit(DIGITS, LABELS)

@@ -10,6 +10,7 @@ from scipy import sparse
 from lapwing import NPE
 from lapwing.data import Data, SparseData, as_data
 from lapwing.graphs import KNN
+from lapwing.graphs.patches import barycentric_weights
 
 N, K = 400, 5
 MEASURED = 12 * K  # distances that are measured per row, at most
@@ -68,6 +69,13 @@ def test_ties_of_very_many_rows_in_tiles(measured, monkeypatch):
     assert sum(measured) <= MEASURED * N
 
 
+@pytest.mark.parametrize("pairs", [1, N**2 + 1], ids=["tiles", "scikit-learn"])
+def test_rows_that_all_are_tied_are_searched_for_once(monkeypatch, pairs):
+    tiles_from(monkeypatch, pairs)
+    monkeypatch.setattr(Data, "within_radius", None)
+    as_data(np.eye(N)).nearest(KNN(K).requests()[0])
+
+
 def calls(work):
     """How many functions of Python a piece of work calls."""
     found = [0]
@@ -86,9 +94,20 @@ def calls(work):
 
 def test_sparse_patches_of_many_neighbours_are_multiplied_together():
     """The number of calls does not grow with the square of k."""
-    X = np.random.RandomState(0).rand(60, 20)
-    X[X < 0.6] = 0
+    X = np.random.RandomState(0).rand(60, 400)
+    X[X < 0.99] = 0
     few, many = (calls(lambda k=k: NPE(2, graph=k).fit(sparse.csr_array(X))) for k in (5, 50))
     assert many < 1.5 * few
     dense, stored = (NPE(2, graph=50).fit(rows).eigenvalues_ for rows in (X, sparse.csr_array(X)))
     np.testing.assert_allclose(stored, dense, rtol=1e-8)
+
+
+def test_patches_of_rows_with_few_zeros_are_multiplied_as_dense_ones(monkeypatch):
+    """Sparse products of them took ten times as long."""
+    X = np.random.RandomState(0).rand(60, 20)
+    X[X < 0.6] = 0
+    monkeypatch.setattr(sparse.csr_array, "__sub__", None)
+    assert barycentric_weights(as_data(sparse.csr_array(X)), np.arange(2), np.array([[3, 4], [5, 6]]), 1e-3).shape == (
+        2,
+        2,
+    )

@@ -20,6 +20,7 @@ from .neighbors import Searching, require_features
 BLOCKS_AT_ONCE = 16  # blocks of local matrices that are added up at a time, so that the lists of entries stay short
 # Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
 LARGE = 1e7
+DENSE_SHARE = 0.02  # where more entries of sparse rows than this share are not 0, their patches are dense (measured)
 WEIGHTS = ("coding_length", "distance", "uniform")
 
 
@@ -96,8 +97,7 @@ class Reconstruction(Searching):
 def barycentric_weights(data: Data, rows: np.ndarray, neighbors: np.ndarray, reg: float) -> np.ndarray:
     """The weights (len(rows), k) of the best affine combination of the neighbours. Each row of weights sums to 1."""
     weights, k = np.empty(neighbors.shape), neighbors.shape[1]
-    width = data.X.nnz // data.n if isinstance(data, SparseData) else data.d
-    for block in row_blocks(rows.size, k * max(k, 2 * width)):
+    for block in row_blocks(rows.size, k * max(k, 2 * row_width(data))):
         G = local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
         # Where all neighbours equal the row, any weights will do, and these give 1/k.
@@ -112,6 +112,12 @@ def barycentric_weights(data: Data, rows: np.ndarray, neighbors: np.ndarray, reg
     return weights
 
 
+def row_width(data: Data) -> int:
+    """How many entries of a row are computed with: all of sparse rows, too, where so many are not 0 that this is faster."""
+    entries = data.X.nnz // data.n if isinstance(data, SparseData) else data.d
+    return data.d if entries > DENSE_SHARE * data.d else entries
+
+
 def local_grams(data: Data, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
     """The Gram matrices of the differences ``x_j - x_i``, over the neighbours j of i."""
     (b, k), points = neighbors.shape, np.concatenate([rows[:, None], neighbors], axis=1)
@@ -120,7 +126,7 @@ def local_grams(data: Data, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarr
         products = data.inner_products(i.ravel(), j.ravel()).reshape(b, k + 1, k + 1)
         own, cross = products[:, :1, :1], products[:, 1:, :1]
         return products[:, 1:, 1:] - cross - cross.transpose(0, 2, 1) + own
-    if not isinstance(data, SparseData):
+    if row_width(data) == data.d:
         apart = data.rows_at(neighbors) - data.rows_at(rows)[:, None, :]
         return apart @ apart.transpose(0, 2, 1)
     # All patches in one product: each has columns of its own, so that rows of two patches have none in common.
@@ -175,7 +181,7 @@ class PatchGraph(Searching):
         weigh = self._weighing(data)
         k, is_sparse = self.n_neighbors, isinstance(data, SparseData)
         patches = np.column_stack([own[::k], cols.reshape(-1, k)])[:, 0 if self.include_self else 1 :]
-        m, width = patches.shape[1], data.X.nnz // data.n if is_sparse else data.d
+        m, width = patches.shape[1], row_width(data)
         few_columns = data.has_features and not is_sparse and data.d < m - 1
         for part in row_blocks(len(patches), m * max(m, 2 * width)):
             rows, G, points = patches[part], None, None
