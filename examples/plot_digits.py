@@ -76,11 +76,11 @@ for name in sorted(scores, key=scores.get, reverse=True):
 # How many dimensions are enough?
 # -------------------------------
 # :func:`lapwing.comparison.compare` tries methods and numbers of dimensions by
-# cross-validation, with one fit for many numbers. The display shows the accuracy of the
+# cross-validation, with one fit for many numbers. The picture shows the accuracy of the
 # nearest neighbour.
 
+from lapwing import plots
 from lapwing.comparison import compare
-from lapwing.plots import ComparisonDisplay
 
 found = compare(
     X,
@@ -89,7 +89,7 @@ found = compare(
     dimensions=[2, 4, 8, 16, 32],
     cv=3,
 )
-ComparisonDisplay.from_comparison(found).ax_.set_title("Digits, 3 folds")
+plots.compare(found).set_title("Digits, 3 folds")
 plt.show()
 
 # %%

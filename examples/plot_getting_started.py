@@ -16,8 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lapwing
-from lapwing import LPP
-from lapwing.plots import ComparisonDisplay, LoadingsDisplay
+from lapwing import LPP, plots
 
 plt.rcParams.update({"font.size": 13})
 X, y = load_wine(return_X_y=True, as_frame=True)
@@ -139,14 +138,12 @@ found = lapwing.comparison.compare(
     X, y, methods=names, dimensions=[1, 2, 4, 8, 12], prepare=StandardScaler()
 )
 print(found.choice)
-ComparisonDisplay.from_comparison(found)
+plots.compare(found)
 plt.show()
 
 # %%
 # **What are the new coordinates made of?** The loadings say how much each column counts. The lines are intervals,
 # from fits to random halves of the rows.
 
-LoadingsDisplay.from_estimator(
-    LPP("auto", graph="supervised", standardize=True).fit(X, y), X, y
-)
+plots.loadings(LPP("auto", graph="supervised", standardize=True).fit(X, y), X, y)
 plt.show()

@@ -68,8 +68,6 @@ CALLED = (
     "get_feature_names_out",
     "get_support",
     "split",
-    "from_estimator",
-    "plot",
     "build",
 )
 

@@ -178,12 +178,12 @@ def test_pictures():
     from lapwing.plots import loadings
 
     model = LPP(3, standardize=True).fit(X)
-    display = loadings(model, X, n_draws=5, n_features=4, n_columns=2)
-    assert len(display.axes_) == 3
-    ax, found = display.axes_[0], display.loadings
-    first = found.ranked(0)[:4]
-    assert_allclose([bar.get_width() for bar in ax.patches], found.values[0, first])
-    assert [label.get_text() for label in ax.get_yticklabels()] == [f"feature {j}" for j in first]
-    segments = np.array(ax.collections[0].get_segments())
-    assert_allclose(segments[:, :, 0], np.c_[found.low[0, first], found.high[0, first]])
-    assert not loadings(model).axes_[0].collections
+    found = lapwing.loadings(model, X, n_draws=5)
+    for figure in (loadings(model, X, n_draws=5, n_features=4, n_columns=2), loadings(found, n_features=4)):
+        assert len(figure.axes) == 3
+        ax, first = figure.axes[0], found.ranked(0)[:4]
+        assert_allclose([bar.get_width() for bar in ax.patches], found.values[0, first])
+        assert [label.get_text() for label in ax.get_yticklabels()] == [f"feature {j}" for j in first]
+        segments = np.array(ax.collections[0].get_segments())
+        assert_allclose(segments[:, :, 0], np.c_[found.low[0, first], found.high[0, first]])
+    assert not loadings(model).axes[0].collections

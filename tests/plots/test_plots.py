@@ -1,5 +1,7 @@
-"""Displays."""
+"""Pictures."""
 
+import inspect
+import pydoc
 import sys
 
 import numpy as np
@@ -13,7 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, RobustScaler, Standa
 
 from lapwing import LPP, MMC, TangentialMaps
 from lapwing.comparison import compare as compared
-from lapwing.plots import EmbeddingDisplay, compare, components, scatter, spectrum
+from lapwing.plots import compare, components, loadings, scatter, spectrum
 
 X, Y = (part[:300] for part in load_digits(return_X_y=True))
 FISHERFACES = make_pipeline(PCA(30, whiten=True), LinearDiscriminantAnalysis(n_components=4))
@@ -35,7 +37,7 @@ def images(figure):
 
 @pytest.mark.parametrize("model", [LPP(5, pca=0.98), PCA(5), MMC(5)], ids=str)
 def test_components(model):
-    figure = components(model.fit(X, Y), image_shape=(8, 8), n_columns=3, title="faces").figure_
+    figure = components(model.fit(X, Y), image_shape=(8, 8), n_columns=3, title="faces")
     np.testing.assert_array_equal(images(figure), model.components_.reshape(5, 8, 8))
     assert figure.get_suptitle() == "faces"
     assert [axis.get_subplotspec().colspan.start for axis in figure.axes] == [0, 1, 2, 0, 1]
@@ -58,7 +60,7 @@ def test_components(model):
 def test_rows_are_what_transform_multiplies_by(model):
     rng = np.random.RandomState(0)
     model.fit(X + 0.1 * rng.standard_normal(X.shape), Y)
-    rows = images(components(model, image_shape=(4, 16)).figure_).reshape(-1, 64)
+    rows = images(components(model, image_shape=(4, 16))).reshape(-1, 64)
     a, b = model.transform(X[:2])
     assert len(rows) == len(a)
     np.testing.assert_allclose(rows @ (X[0] - X[1]), a - b, atol=1e-9)
@@ -66,21 +68,19 @@ def test_rows_are_what_transform_multiplies_by(model):
 
 def test_components_in_colour():
     model = PCA(2).fit(X[:, :48])
-    display = components(model, image_shape=(4, 4, 3))
-    for drawn, row in zip(images(display.figure_), model.components_, strict=True):
+    figure = components(model, image_shape=(4, 4, 3))
+    for drawn, row in zip(images(figure), model.components_, strict=True):
         np.testing.assert_allclose(drawn, ((row - row.min()) / (row.max() - row.min())).reshape(4, 4, 3))
-    display.figure_.canvas.draw()
+    figure.canvas.draw()
 
 
 def test_some_and_where(plt):
     figure = plt.figure()
     left, right = figure.subfigures(1, 2)
     model = LPP(6).fit(X)
-    assert components(model, image_shape=[8, 8], n_components=2, figure=left).figure_ is left
-    assert (
-        components(model, image_shape=np.array([8, 8]), n_components=np.int64(1), figure=right, cmap="viridis").figure_
-        is right
-    )
+    assert components(model, image_shape=[8, 8], n_components=2, figure=left) is left
+    shape = np.array([8, 8])
+    assert components(model, image_shape=shape, n_components=np.int64(1), figure=right, cmap="viridis") is right
     assert (len(left.axes), len(right.axes)) == (2, 1)
 
 
@@ -124,97 +124,96 @@ def test_without_matplotlib(monkeypatch):
 
 def test_an_embedding_is_drawn_class_by_class():
     model = LPP(5).fit(X)
-    display = scatter(model, X, Y, dimensions=(0, 2))
+    ax = scatter(model, X, Y, dimensions=(0, 2))
     Z = model.transform(X)[:, [0, 2]]
-    assert len(display.artists_) == 10
-    for c, artist in enumerate(display.artists_):
+    assert len(ax.collections) == 10
+    for c, artist in enumerate(ax.collections):
         np.testing.assert_array_equal(artist.get_offsets(), Z[c == Y])
-    looks = {(tuple(a.get_facecolor()[0]), a.get_paths()[0].vertices.tobytes()) for a in display.artists_}
+    looks = {(tuple(a.get_facecolor()[0]), a.get_paths()[0].vertices.tobytes()) for a in ax.collections}
     assert len(looks) == 10
-    assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == [str(c) for c in range(10)]
-    assert display.ax_.get_ylabel() == "LPP 3"
-    display.figure_.canvas.draw()
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == [str(c) for c in range(10)]
+    assert ax.get_ylabel() == "LPP 3"
+    ax.figure.canvas.draw()
 
 
 def test_an_embedding_is_drawn_as_it_is():
     Z = LPP(4).fit(X).transform(X)
-    for display in (scatter(Z[:, :2], Y), scatter(Z, y=Y, dimensions=(0, 1)), scatter(Z[:, :2].tolist(), Y)):
-        assert len(display.artists_) == 10
-        drawn = np.concatenate([artist.get_offsets() for artist in display.artists_])
+    for ax in (scatter(Z[:, :2], Y), scatter(Z, y=Y, dimensions=(0, 1)), scatter(Z[:, :2].tolist(), Y)):
+        assert len(ax.collections) == 10
+        drawn = np.concatenate([artist.get_offsets() for artist in ax.collections])
         np.testing.assert_allclose(drawn, Z[np.argsort(Y, kind="stable"), :2])
-    assert scatter(Z[:, 1:]).ax_.name == "3d"
-    with pytest.raises(ValueError, match="4 columns; choose up to three"):
+        assert ax.get_xlabel() == ""
+    assert scatter(Z[:, 1:]).name == "3d"
+    with pytest.raises(ValueError, match="one, two or three whole numbers from 0 to 3"):
         scatter(Z, Y)
     with pytest.raises(TypeError, match="coordinates and labels"):
         scatter(Z, X, Y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        scatter(Z[:, :2], Y[1:])
+
+
+def heights(ax):
+    return [sum(bar.get_height() for bar in histogram) for histogram in ax.containers]
 
 
 def test_one_dimension_is_drawn_as_histograms():
     z, labels = np.arange(12.0)[:, None], np.array(["a", "b"] * 6)
-    display = scatter(z, labels)
-    assert [sum(bar.get_height() for bar in artist) for artist in display.artists_] == [6, 6]
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["a", "b"]
-    assert display.ax_.get_ylabel() == "samples"
-    unknown, known = scatter(z, [None] * 4 + [3] * 8, bins=3).artists_
-    assert [sum(bar.get_height() for bar in artist) for artist in (unknown, known)] == [4, 8]
+    ax = scatter(z, labels)
+    assert heights(ax) == [6, 6]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    assert ax.get_ylabel() == "samples"
+    assert heights(scatter(z, [None] * 4 + [3] * 8, bins=3)) == [4, 8]
     for labels in (None, np.linspace(0.1, 0.7, 12)):
-        (everything,) = scatter(z, labels).artists_
-        assert sum(bar.get_height() for bar in everything) == 12
+        assert heights(scatter(z, labels)) == [12]
+    assert heights(scatter(LPP(1).fit(X), X, Y)) == np.bincount(Y).tolist()
 
 
-def test_three_dimensions_and_no_labels():
-    display = scatter(LPP(3).fit(X), X, dimensions=(0, 1, 2))
-    assert display.ax_.name == "3d"
-    assert len(display.artists_) == 1
-    display.figure_.canvas.draw()
+def test_three_dimensions(plt):
+    model, deep = LPP(3).fit(X), plt.figure().add_subplot(projection="3d")
+    assert scatter(model, X, dimensions=(0, 1, 2), ax=deep) is deep
+    assert len(deep.collections) == 1
+    deep.figure.canvas.draw()
+    with pytest.raises(ValueError, match="ax is flat, and there are three dimensions"):
+        scatter(model, X, dimensions=(0, 1, 2), ax=plt.figure().add_subplot())
 
 
 @pytest.mark.parametrize(
     "y", [np.linspace(0, 1, 300), np.arange(300), np.arange(300).astype(str)], ids=["real", "whole", "names"]
 )
 def test_numbers_and_very_many_classes_are_a_scale_of_colours(y):
-    display = EmbeddingDisplay.from_embedding(X[:, 10:12], y)
-    assert len(display.artists_) == 1
-    assert len(np.unique(display.artists_[0].get_array())) == 300
+    [artist] = scatter(X[:, 10:12], y).collections
+    assert len(np.unique(artist.get_array())) == 300
 
 
-def test_an_embedding_is_drawn_again_elsewhere(plt):
-    display = scatter(LPP().fit(X), X, Y)
+def test_where_and_how_it_is_drawn(plt):
     ax = plt.figure().add_subplot()
-    assert display.plot(ax=ax, s=3).ax_ is ax
-    assert display.artists_[0].get_sizes() == [3]
-
-
-def test_three_dimensions_do_not_fit_a_flat_ax(plt):
-    with pytest.raises(ValueError, match="ax is flat, but the embedding has three dimensions"):
-        scatter(LPP(3).fit(X), X, dimensions=(0, 1, 2), ax=plt.figure().add_subplot())
-    deep = plt.figure().add_subplot(projection="3d")
-    assert scatter(LPP(3).fit(X), X, dimensions=(0, 1, 2), ax=deep).ax_ is deep
+    assert scatter(LPP().fit(X), X, Y, ax=ax, s=3) is ax
+    assert ax.collections[0].get_sizes() == [3]
 
 
 @pytest.mark.parametrize("labels", [["a", None, "b", "a"], [0, None, 1, 0], [0.0, np.nan, 1.0, 0.0]], ids=str)
 def test_samples_without_a_label_are_unknown(labels):
     Z = np.arange(8.0).reshape(4, 2)
-    unknown, first, second = EmbeddingDisplay.from_embedding(Z, labels).artists_
+    unknown, first, second = scatter(Z, labels).collections
     for artist, rows in ((unknown, [1]), (first, [0, 3]), (second, [2])):
         np.testing.assert_array_equal(artist.get_offsets(), Z[rows])
     assert unknown.get_label() == "unknown"
-    unknown, scale = EmbeddingDisplay.from_embedding(Z, [0.5, None, 2, 3]).artists_
+    unknown, scale = scatter(Z, [0.5, None, 2, 3]).collections
     np.testing.assert_array_equal(scale.get_array(), [0.5, 2, 3])
 
 
 def test_dates_are_classes():
     days = np.array(["2024-01-01", "2024-01-02", "NaT"], dtype="datetime64[ns]")
-    display = EmbeddingDisplay.from_embedding(np.eye(3)[:, :2], days)
-    assert [artist.get_label()[:10] for artist in display.artists_] == ["unknown", "2024-01-01", "2024-01-02"]
+    found = scatter(np.eye(3)[:, :2], days).collections
+    assert [artist.get_label()[:10] for artist in found] == ["unknown", "2024-01-01", "2024-01-02"]
 
 
 @pytest.mark.parametrize("y", [None, Y, np.linspace(0, 1, 300)], ids=["none", "classes", "scale"])
 @pytest.mark.parametrize("given", [{"color": "red"}, {"c": "red"}, {"c": np.arange(300)}], ids=["color", "c", "values"])
 def test_colours_of_the_caller_come_first(y, given):
-    display = EmbeddingDisplay.from_embedding(X[:, 10:12], y, **given)
-    [artist] = display.artists_
-    display.figure_.canvas.draw()
+    ax = scatter(X[:, 10:12], y, **given)
+    [artist] = ax.collections
+    ax.figure.canvas.draw()
     if "c" in given and not isinstance(given["c"], str):
         np.testing.assert_array_equal(artist.get_array(), np.arange(300))
     else:
@@ -223,21 +222,14 @@ def test_colours_of_the_caller_come_first(y, given):
 
 def test_a_pipeline_is_named_after_its_last_step():
     model = make_pipeline(StandardScaler(), LPP(2), "passthrough").fit(X)
-    assert scatter(model, X).ax_.get_xlabel() == "LPP 1"
-    np.testing.assert_array_equal(spectrum(model).line_.get_ydata(), model[1].eigenvalues_)
+    assert scatter(model, X).get_xlabel() == "LPP 1"
+    np.testing.assert_array_equal(spectrum(model).lines[0].get_ydata(), model[1].eigenvalues_)
 
 
-@pytest.mark.parametrize("dimensions", [(0,), (0, 2), (-1, 0), "xy", (0, 1.0), 2])
+@pytest.mark.parametrize("dimensions", [(), (0, 2), (-1, 0), "xy", (0, 1.0), 2])
 def test_dimensions_that_are_not_there(dimensions):
     with pytest.raises(ValueError, match=r"dimensions=.*must be"):
         scatter(LPP(2).fit(X), X, dimensions=dimensions)
-
-
-def test_an_embedding_of_other_width_or_length():
-    with pytest.raises(ValueError, match="4 columns"):
-        EmbeddingDisplay.from_embedding(X[:, :4])
-    with pytest.raises(ValueError, match="inconsistent"):
-        EmbeddingDisplay.from_embedding(X[:, :2], Y[1:])
 
 
 # Features, spectra, comparisons
@@ -246,8 +238,7 @@ def test_an_embedding_of_other_width_or_length():
 def test_without_an_image_the_largest_weights_are_shown():
     model = PCA(2).fit(X)
     names = [f"pixel {i}" for i in range(64)]
-    display = components(model, feature_names=names, n_features=3)
-    for ax, row in zip(display.axes_, model.components_, strict=True):
+    for ax, row in zip(components(model, feature_names=names, n_features=3).axes, model.components_, strict=True):
         largest = np.argsort(-np.abs(row))[:3]
         assert [t.get_text() for t in ax.get_yticklabels()] == [names[i] for i in largest]
         np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], row[largest])
@@ -258,17 +249,16 @@ def test_without_an_image_the_largest_weights_are_shown():
 def test_names_that_the_estimator_saw_are_used():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X[:, 20:24], columns=list("abcd"))
-    display = components(PCA(1).fit(frame))
-    assert sorted(t.get_text() for t in display.axes_[0].get_yticklabels()) == list("abcd")
+    assert sorted(t.get_text() for t in components(PCA(1).fit(frame)).axes[0].get_yticklabels()) == list("abcd")
 
 
 @pytest.mark.parametrize(("model", "name"), [(LPP(4), "eigenvalue"), (PCA(4), "share of the variance")], ids=str)
 def test_spectrum(model, name):
-    display = spectrum(model.fit(X))
+    ax = spectrum(model.fit(X))
     expected = model.eigenvalues_ if name == "eigenvalue" else model.explained_variance_ratio_
-    np.testing.assert_array_equal(display.line_.get_ydata(), expected)
-    np.testing.assert_array_equal(display.line_.get_xdata(), [1, 2, 3, 4])
-    assert display.ax_.get_ylabel() == name
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), expected)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 3, 4])
+    assert ax.get_ylabel() == name
 
 
 def test_no_spectrum():
@@ -278,11 +268,18 @@ def test_no_spectrum():
 
 def test_comparison():
     found = compared(X, Y, methods=["PCA", "LPP"], dimensions=[2, 5], cv=3, n_jobs=1)
-    display = compare(found)
-    assert [line.get_label() for line in display.lines_] == ["PCA", "LPP"]
-    np.testing.assert_allclose(display.lines_[1][0].get_ydata(), found.scores("LPP").mean(axis=0))
-    assert display.ax_.get_ylabel() == "accuracy"
-    assert compare(found, measure="recall").ax_.get_ylabel() == "recall"
+    ax = compare(found)
+    assert [line.get_label() for line in ax.containers] == ["PCA", "LPP"]
+    np.testing.assert_allclose(ax.containers[1][0].get_ydata(), found.scores("LPP").mean(axis=0))
+    assert ax.get_ylabel() == "accuracy"
+    assert compare(found, measure="recall").get_ylabel() == "recall"
     with pytest.raises(ValueError, match="measure='speed'"):
         compare(found, measure="speed")
-    display.figure_.canvas.draw()
+    ax.figure.canvas.draw()
+
+
+def test_help_names_each_function_and_its_parameters():
+    for function in (scatter, components, loadings, spectrum, compare):
+        assert f"\n{function.__name__}(" in pydoc.plain(pydoc.render_doc(function))
+        for name in inspect.signature(function).parameters:
+            assert f"\n{name} : " in inspect.getdoc(function) or name == "options"

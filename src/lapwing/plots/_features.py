@@ -3,41 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import ceil, prod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
-from .._documented import documented
 from .._validation import check_count
 from ..inspection import Loadings, directions
 from ..inspection import loadings as loadings_of
-from ._axes import bars, grid_of_axes
+from ._axes import COLORS, new_figure
 
 
-@documented
-class ComponentsDisplay:
-    """Directions of a linear map: pictures where samples are images, else the features of largest weight.
+def components(
+    estimator: Any,
+    *,
+    image_shape: Sequence[int] | None = None,
+    feature_names: Sequence[str] | None = None,
+    n_components: int | None = None,
+    n_columns: int = 8,
+    n_features: int = 8,
+    title: str | None = None,
+    cmap: Any = "gray",
+    figure: Any = None,
+) -> Any:
+    """Draw the directions of a fitted linear map: pictures where samples are images, else the features of largest weight.
 
     On faces the directions of PCA are known as Eigenfaces, those of linear discriminant analysis after PCA as Fisherfaces, and
     those of ``LPP(pca=0.98)`` as Laplacianfaces [1]_.
 
     Parameters
     ----------
-    components : ndarray of shape (n_components, n_features)
-        The directions, one per row.
-    image_shape : (int, int), (int, int, 3) or None, default=None
+    estimator : fitted estimator, or Pipeline of such
+        A linear map with ``components_`` or ``scalings_``. In a pipeline all steps must have them, or scale features, as
+        StandardScaler does; the product of the steps is shown, whose weights are those of the features as given.
+    image_shape : (int, int) or (int, int, 3), default=None
         The rows and columns of an image, and 3 after them where it has colours. None draws bars.
-    feature_names : sequence of str or None, default=None
-        The names of the features, for the bars; None is numbers.
+    feature_names : sequence of str, default=None
+        The names of the features, for the bars. None is what ``fit`` saw, or numbers.
+    n_components : int, default=None
+        How many components to show, the first ones; None shows all.
+    n_columns : int, default=8
+        How many components stand side by side.
+    n_features : int, default=8
+        How many features have a bar, those of the largest absolute weight.
+    title : str, default=None
+        A title above all components.
+    cmap : str or Colormap, default="gray"
+        The colours of images. Each image has its own range, in colour too.
+    figure : matplotlib Figure or SubFigure, default=None
+        Where to draw; None makes a new figure.
 
-    Attributes
-    ----------
-    axes_, figure_ : list of matplotlib Axes, and their Figure or SubFigure
-        Where the components were drawn, one per component.
+    Returns
+    -------
+    figure : matplotlib Figure or SubFigure
+        It has axes for each component.
 
     References
     ----------
@@ -46,115 +67,45 @@ class ComponentsDisplay:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from lapwing.plots import ComponentsDisplay
-    >>> len(ComponentsDisplay(np.eye(64)[:16], image_shape=(8, 8)).plot().axes_)
-    16
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPP, plots
+    >>> X, y = load_digits(return_X_y=True)
+    >>> len(plots.components(LPP(4).fit(X, y), image_shape=(8, 8)).axes)
+    4
     """
-
-    def __init__(
-        self,
-        components: np.ndarray,
-        *,
-        image_shape: Sequence[int] | None = None,
-        feature_names: Sequence[str] | None = None,
-    ):
-        self.components = components
-        self.image_shape = image_shape
-        self.feature_names = feature_names
-
-    @classmethod
-    @documented
-    def from_estimator(
-        cls,
-        estimator: BaseEstimator,
-        *,
-        image_shape: Sequence[int] | None = None,
-        feature_names: Sequence[str] | None = None,
-        n_components: int | None = None,
-        **options: Any,
-    ) -> ComponentsDisplay:
-        """Draw the directions of a fitted linear map, with names of features that it saw in ``fit``.
-
-        Parameters
-        ----------
-        estimator : fitted estimator, or Pipeline of such
-            A linear map with ``components_`` or ``scalings_``. In a pipeline all steps must have them, or scale features, as
-            StandardScaler does; the product of the steps is shown, whose weights are those of the features as given.
-        image_shape, feature_names
-            As in :class:`ComponentsDisplay`.
-        n_components : int or None, default=None
-            How many components to show, the first ones; None shows all.
-        **options
-            Further parameters of :meth:`ComponentsDisplay.plot`.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from lapwing import LPP, plots
-        >>> iris = load_iris()
-        >>> len(plots.components(LPP(2).fit(iris.data), feature_names=iris.feature_names).axes_)
-        2
-        """
-        components = directions(estimator)
-        k = len(components) if n_components is None else check_count("n_components", n_components)
-        if k > len(components):
-            raise ValueError(f"n_components={k} is more than the {len(components)} that {type(estimator).__name__} has")
-        if image_shape is None and feature_names is None:
-            feature_names = getattr(estimator, "feature_names_in_", None)
-        return cls(components[:k], image_shape=image_shape, feature_names=feature_names).plot(**options)
-
-    def plot(
-        self,
-        *,
-        n_columns: int = 8,
-        n_features: int = 8,
-        title: str | None = None,
-        cmap: Any = "gray",
-        figure: Any = None,
-    ) -> ComponentsDisplay:
-        """Draw the components.
-
-        Parameters
-        ----------
-        n_columns : int, default=8
-            How many components stand side by side.
-        n_features : int, default=8
-            How many features have a bar, those of the largest absolute weight, where there is no image.
-        title : str or None, default=None
-            A title above all components.
-        cmap : str or Colormap, default="gray"
-            The colours of images. Each image has its own range, in colour too.
-        figure : matplotlib Figure, SubFigure or None, default=None
-            Where to draw; None is a new figure of pyplot.
-        """
-        k, d = self.components.shape
-        shape = None if self.image_shape is None else _image_shape(self.image_shape, d)
-        names = np.arange(d).astype(str) if self.feature_names is None else np.array([*map(str, self.feature_names)])
-        if shape is None and len(names) != d:
-            raise ValueError(f"feature_names has {len(names)} names, but the components have {d} features")
-        shown = min(check_count("n_features", n_features), d)
-        size = (1.1, 1.1 * shape[0] / shape[1]) if shape else (2.4, 0.4 + 0.2 * shown)
-        self.figure_, self.axes_ = grid_of_axes(k, n_columns, size, figure, above=0.4)
-        for number, (ax, component) in enumerate(zip(self.axes_, self.components, strict=True), start=1):
-            if shape:
-                image = component.reshape(shape)
-                if len(shape) == 3:  # matplotlib draws colours from 0 to 1
-                    image = (image - image.min()) / (np.ptp(image) or 1)
-                ax.imshow(image, cmap=cmap)
-                ax.set_axis_off()
-            else:
-                largest = np.argsort(-np.abs(component), kind="stable")[:shown]
-                bars(ax, component[largest], names[largest].tolist(), f"component {number}")
-        if title is not None:
-            self.figure_.suptitle(title)
-        return self
+    V = directions(estimator)
+    k, d = V.shape
+    if (wanted := check_count("n_components", k if n_components is None else n_components)) > k:
+        raise ValueError(f"n_components={wanted} is more than the {k} that {type(estimator).__name__} has")
+    shape = None if image_shape is None else _image_shape(image_shape, d)
+    names = getattr(estimator, "feature_names_in_", np.arange(d)) if feature_names is None else feature_names
+    if shape is None and len(names) != d:
+        raise ValueError(f"feature_names has {len(names)} names, but the components have {d} features")
+    shown = min(check_count("n_features", n_features), d)
+    size = (1.1, 1.1 * shape[0] / shape[1]) if shape else (2.4, 0.4 + 0.2 * shown)
+    figure, axes = _grid(wanted, n_columns, size, figure, above=0.4)
+    for number, (ax, component) in enumerate(zip(axes, V, strict=False), start=1):
+        if shape:
+            image = component.reshape(shape)
+            if len(shape) == 3:  # matplotlib draws colours from 0 to 1
+                image = (image - image.min()) / (np.ptp(image) or 1)
+            ax.imshow(image, cmap=cmap)
+            ax.set_axis_off()
+        else:
+            largest = np.argsort(-np.abs(component), kind="stable")[:shown]
+            _bars(ax, component[largest], [str(names[j]) for j in largest], f"component {number}")
+    if title is not None:
+        figure.suptitle(title)
+    return figure
 
 
 def _image_shape(image_shape: Any, n_features: int) -> tuple[int, ...]:
-    whole = isinstance(image_shape, (tuple, list, np.ndarray)) and all(isinstance(s, Integral) for s in image_shape)
-    shape = tuple(int(s) for s in image_shape) if whole else ()
-    if not (len(shape) == 2 or (len(shape) == 3 and shape[2] == 3)) or min(shape) < 1:
+    shape: tuple[Any, ...] = tuple(image_shape) if isinstance(image_shape, (tuple, list, np.ndarray)) else ()
+    if (
+        not all(isinstance(side, Integral) and int(side) > 0 for side in shape)
+        or len(shape) not in (2, 3)
+        or shape[2:] not in ((), (3,))
+    ):
         raise ValueError(
             f"image_shape={image_shape!r} must be two whole numbers, the rows and columns of an image, and 3 after them in colour"
         )
@@ -165,79 +116,80 @@ def _image_shape(image_shape: Any, n_features: int) -> tuple[int, ...]:
     return shape
 
 
-components = ComponentsDisplay.from_estimator
-
-
-class LoadingsDisplay:
-    """Draws the features of largest loading in each component, with their intervals.
+def loadings(
+    model: Any,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    n_draws: int = 100,
+    n_features: int = 10,
+    n_columns: int = 4,
+    figure: Any = None,
+) -> Any:
+    """Draw the features of largest loading in each component of a fitted linear map, with their intervals.
 
     Parameters
     ----------
-    loadings : Loadings
-        What :func:`lapwing.loadings` has found.
+    model : fitted estimator, Pipeline of such, or Loadings
+        A linear map that :func:`lapwing.loadings` takes, or what that has found.
+    X : array-like of shape (n_samples, n_features), default=None
+        The data that it was fitted to, for intervals. None draws none.
+    y : array-like of shape (n_samples,), default=None
+        The labels that it was fitted to.
+    n_draws : int, default=100
+        How many random halves of the rows are fitted for intervals.
+    n_features : int, default=10
+        How many features have a bar in each component.
+    n_columns : int, default=4
+        How many components stand side by side.
+    figure : matplotlib Figure or SubFigure, default=None
+        Where to draw; None makes a new figure.
 
-    Attributes
-    ----------
-    axes_, figure_ : list of matplotlib Axes, and their Figure or SubFigure
-        Where the components were drawn, one per component.
+    Returns
+    -------
+    figure : matplotlib Figure or SubFigure
+        It has axes for each component.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_wine
-    >>> from lapwing import MMC, loadings, plots
-    >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> len(plots.LoadingsDisplay(loadings(MMC(2).fit(X, y), X, y, n_draws=20)).plot().axes_)
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, plots
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> len(plots.loadings(LPP(2).fit(X), n_features=3).axes)
     2
     """
-
-    def __init__(self, loadings: Loadings):
-        self.loadings = loadings
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, *, n_draws: int = 100, **options: Any
-    ) -> LoadingsDisplay:
-        """Draw the features that make the components of a fitted linear map.
-
-        Parameters
-        ----------
-        estimator : fitted estimator, or Pipeline of such
-            A linear map that :func:`lapwing.loadings` takes.
-        X : array-like of shape (n_samples, n_features), default=None
-            The data that it was fitted to, for intervals. None draws none.
-        y : array-like of shape (n_samples,), default=None
-            The labels that it was fitted to.
-        n_draws : int, default=100
-            How many random halves of the rows are fitted for intervals.
-        **options
-            Further parameters of :meth:`LoadingsDisplay.plot`.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from lapwing import LPP, plots
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> len(plots.loadings(LPP(2).fit(X), n_features=3).axes_)
-        2
-        """
-        return cls(loadings_of(estimator, X, y, n_draws=n_draws)).plot(**options)
-
-    def plot(self, *, n_features: int = 10, n_columns: int = 4, figure: Any = None) -> LoadingsDisplay:
-        """Draw the ``n_features`` largest loadings of each component, ``n_columns`` components side by side.
-
-        ``figure`` is a figure or a part of one to draw in, by default a new one.
-        """
-        found = self.loadings
-        k, d = found.values.shape
-        shown = min(check_count("n_features", n_features), d)
-        self.figure_, self.axes_ = grid_of_axes(k, n_columns, (3.2, 0.7 + 0.25 * shown), figure)
-        for number, ax in enumerate(self.axes_):
-            features = found.ranked(number)[:shown]
-            bars(ax, found.values[number, features], [found.features[j] for j in features], found.components[number])
-            if found.low is not None and found.high is not None:
-                ends = found.low[number, features], found.high[number, features]
-                ax.hlines(np.arange(shown), *ends, color="0.2", linewidth=1.2)
-        return self
+    found = model if isinstance(model, Loadings) else loadings_of(model, X, y, n_draws=n_draws)
+    k, d = found.values.shape
+    shown = min(check_count("n_features", n_features), d)
+    figure, axes = _grid(k, n_columns, (3.2, 0.7 + 0.25 * shown), figure)
+    for number, ax in enumerate(axes):
+        features = found.ranked(number)[:shown]
+        _bars(ax, found.values[number, features], [found.features[j] for j in features], found.components[number])
+        if found.low is not None and found.high is not None:
+            ends = found.low[number, features], found.high[number, features]
+            ax.hlines(np.arange(shown), *ends, color="0.2", linewidth=1.2)
+    return figure
 
 
-loadings = LoadingsDisplay.from_estimator
+def _grid(
+    count: int, n_columns: int, size: tuple[float, float], figure: Any, above: float = 0.0
+) -> tuple[Any, list[Any]]:
+    """A figure and so many axes in it, ``n_columns`` side by side; a new figure has room for axes of this size."""
+    columns = min(check_count("n_columns", n_columns), count)
+    rows = ceil(count / columns)
+    figure = new_figure(size[0] * columns, size[1] * rows + above) if figure is None else figure
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in axes[count:]:
+        ax.remove()
+    return figure, list(axes[:count])
+
+
+def _bars(ax: Any, weights: np.ndarray, features: Sequence[str], title: str) -> None:
+    """Weights of features, the first on top, in two colours for the two signs."""
+    places = np.arange(len(weights))
+    ax.barh(places, weights, color=[COLORS[int(weight < 0)] for weight in weights])
+    ax.set_yticks(places, labels=features, fontsize="x-small")
+    ax.invert_yaxis()
+    ax.tick_params(axis="x", labelsize="x-small")
+    ax.axvline(0, color="0.5", linewidth=0.8)
+    ax.set_title(title, fontsize="small")
