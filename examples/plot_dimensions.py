@@ -3,34 +3,9 @@ How many dimensions do I need?
 ==============================
 
 Too few dimensions lose what tells rows apart, and too many bring back the noise. There
-are three ways to choose: by a share of what a method optimises, by the variance that is
-kept, and by cross-validation of what you want to do in the end. They answer different
-questions, and this example shows all three.
+are two ways to choose: by the variance that is kept, and by cross-validation of what
+you want to do in the end. They answer different questions, and this example shows both.
 """
-
-# %%
-# By a share
-# ----------
-# A float between 0 and 1 keeps as many directions as hold that share of what the method
-# optimises. For PCA it is a share of the variance. For LPP it is a share of the weight
-# of the links of the graph that the directions keep. For MMC it is a share of the
-# margin between classes. These are different things, so that 0.9 gives different
-# numbers. Methods that have nothing to share out, such as OLPP, raise an error that
-# says so.
-
-import matplotlib.pyplot as plt
-import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
-
-from lapwing import LPP, MMC
-
-X, y = load_digits(return_X_y=True)
-shares = (0.5, 0.8, 0.9, 0.95, 0.99)
-print("share     " + "".join(f"{share:8}" for share in shares))
-for method in (PCA, LPP, MMC):
-    numbers = [method(share).fit(X, y).components_.shape[0] for share in shares]
-    print(f"{method.__name__:10}" + "".join(f"{number:8}" for number in numbers))
 
 # %%
 # By the variance
@@ -40,6 +15,14 @@ for method in (PCA, LPP, MMC):
 # what is of use: LPP does not look for variance, and nine of its directions that tell
 # digits apart well hold less of it than nine of PCA.
 
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+from lapwing import LPP, MMC
+
+X, y = load_digits(return_X_y=True)
 most = 20
 models = {
     "PCA": PCA(most).fit(X),
@@ -111,8 +94,7 @@ print(comparison.choice)
 # -----------------
 # - With a task, cross-validate. It costs little, because one fit serves many numbers of
 #   dimensions.
-# - Without a task, ``n_components=0.95`` is a fair start. It is a share of what the
-#   method looks for, and not of the variance.
+# - Without a task, take the dimensions after which ``explained_ratio_`` adds little.
 # - The curves are flat at the end. Take the fewest dimensions that are level with the
 #   best.
 # - On the digits PCA comes close to the best from 15 dimensions on. Neighbours and

@@ -94,7 +94,6 @@ OPTIONS = {
     """,
     ("tall", "full"): """
         LPP(None)
-        LPP(0.5)
         LPP("auto", graph="supervised")
         LPP(3, graph=W)
         LPP(3, graph=W_dense)
@@ -134,7 +133,6 @@ OPTIONS = {
         OLPP(2, graph=SameClass() - 0.2 * Repulsion(9), normalize="trace")
         OLPP(None)
         OLPP(2, graph=-Complete())
-        OLPP(0.6, graph=-Complete())
         OLPP(2, pca=None, center=False)
         NPE(2, scaling="constraint", pca=None)
         NPE(2, ridge=0.1)
@@ -628,7 +626,6 @@ ERRORS = {
         LPP(2, constraint="orthogonal", penalty=7)
         LPP(2, center="degree", penalty=7)
         LPP(2, scaling="objective", graph=KNN(5) - Repulsion(9))
-        LPP(0.5, penalty=7)
         LPP(2, graph=KNN(5) | SameClass())
         MFA(2, constraint="orthogonal")
         LSDA(2, alpha=1)

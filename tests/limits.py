@@ -78,7 +78,6 @@ SIZES = (
     "data.TILED_PAIRS",
     "maps.LARGE_GRAM",
     "maps.LANCZOS_ROWS",
-    "maps.LANCZOS_SIDE",
     "maps.FEW_SIDE",
     "neighbors.COPIES_ROWS",
     "solvers._solve.FEW_ROWS",

@@ -140,7 +140,6 @@ class Settings(NamedTuple):
     # In units of the constraint's mean eigenvalue; None is chosen by the spread of the constraint, once that is known.
     ridge: float | None
     equal_say: bool
-    is_too_large: bool = False  # whether ``pca=None`` asks for a whole rank that cannot be found
     by_products: bool = False  # whether few directions of rows of words, where these are sparse, need no dense matrix
     of_words: bool = False  # whether nearly all entries of the rows are 0, or they are too large to be decomposed whole
 
@@ -162,7 +161,6 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     given, rules = check_options(estimator), estimator._rules
     k, pca, constraint = given.get("n_components"), given.get("pca"), given.get("constraint", "matrix")
     automatic = isinstance(pca, str) and pca == "auto"
-    share = isinstance(k, Real) and not isinstance(k, Integral)
     # Maps without pca= have other words for n_components=, and ask for them themselves.
     count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
     count = int(count) if isinstance(count, Integral) else None
@@ -189,9 +187,13 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
             f'pca="lanczos" takes steps by the number of components, and n_components={k!r}; give a whole number'
         )
     if not automatic:
-        too_large = pca is None and "pca" in given and large and not instead
         keep = Keep(pca, count or 1, principal=principal)
-        return Settings(count, keep, ridge, graphs.equal_say, too_large, of_words=of_words)
+        if large and keep.at_most is None and pca != "lanczos" and not (pca is None and instead):
+            raise ValueError(
+                f"pca={pca!r} takes all directions of X, which is too large for that (sparse, {data.X.shape}); give a number of "
+                "directions, such as pca=300"
+            )
+        return Settings(count, keep, ridge, graphs.equal_say, of_words=of_words)
     if (ridge is None or ridge > 0) and not (rules.of_kernel and by_default and not graphs.labels_alone):
         kept: Any = None
     else:
@@ -199,7 +201,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         kept, few = 0.0 if constraint == "orthogonal" else rules.energy, rules.small_energy
         if rules.neighbor_energy is not None and not graphs.labels_attract:
             kept = rules.neighbor_energy
-        if k is None or share:  # where all components are asked for, most of the variance is kept
+        if k is None:  # where all components are asked for, most of the variance is kept
             kept, few = max(kept, 0.9), 1.0
         kept = few if graphs.labels_alone and _has_small_classes(data) else kept
         # There are fewer directions with a margin, of which not all are kept, than classes.
@@ -230,10 +232,7 @@ def check_options(estimator: Any) -> dict[str, Any]:
         if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
             check_choice(name, value, choices)  # raises
     k, pca, ridge = given.get("n_components"), given.get("pca"), given.get("ridge", 0.0)
-    if "pca" in given and isinstance(k, Real) and not isinstance(k, Integral):
-        if not 0 < float(k) < 1:
-            raise ValueError(f"n_components={k!r} must be a whole number, 1 or more, or a share between 0 and 1")
-    elif "pca" in given and not (k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, int) and k > 1)):
+    if "pca" in given and not (k is None or (isinstance(k, str) and k == "auto")):
         check_count("n_components", k)
     whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
     part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1

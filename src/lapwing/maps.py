@@ -26,13 +26,11 @@ MOST_LOST = 1e-6  # the share of the median variance of a column that rounding o
 SHORT_SHARE = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
 LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
-# From a Gram matrix of this size on, fewer than 1 in so many directions are found by Lanczos, where their number is not known.
-LANCZOS_SIDE, LANCZOS_SHARE = 4000, 20
-# Where it is known, up to so many are found by Lanczos from this size on; later, where there are more of them or rows are longer.
+LANCZOS_SHARE = 20  # of sparse rows, fewer than one in so many directions are found by Lanczos
+# Of dense rows, up to so many are found by Lanczos from this size on; later, where there are more of them or rows are longer.
 FEW, FEW_SIDE = 50, 2000
 LANCZOS_STEPS = 12  # per component, with pca="lanczos", which keeps the larger half of what is found
 FEWEST_FOUND = 64  # how many directions Lanczos finds at least, so that rules see how the variance is spread
-MOST_DIRECTIONS = 1024  # of large sparse rows, a share of the variance is looked for among this many directions
 SEEN_EXPONENT = 1e-12  # rounding of an exponent of a Gaussian kernel below this is not looked at
 VANISHED_EXPONENT = 750.0  # exp(-x) is 0 from here on
 MEDIAN_ROWS = 1000  # this many rows show the medians of the columns well enough
@@ -163,11 +161,9 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
 
     They come from the smaller Gram matrix. For wide rows the fourth result has the coordinates of the rows.
     """
-    large = min(data.n, data.d) > LANCZOS_ROWS and _is_truncated(data, keep)
     by_steps = keep.share == "lanczos"
-    few = _by_steps(data, about, keep) if by_steps else _by_lanczos(data, about, keep) if large else None
-    if few is not None:
-        values, total, vectors = few
+    if by_steps or _is_truncated(data, keep):
+        values, total, vectors = (_by_steps if by_steps else _by_lanczos)(data, about, keep)
     else:
         G = data.gram(about)
         floor = ROUNDING[data.dtype.name] * (np.trace(G) + data.size * (about @ about))
@@ -218,34 +214,25 @@ def _tell_far_row(data: Any, about: np.ndarray, direction: np.ndarray) -> None:
 def _is_truncated(data: Any, keep: Keep) -> bool:
     """Whether so few of so many directions are asked for that Lanczos finds them faster than a whole decomposition."""
     side, few = min(data.n, data.d), keep.at_most
+    if data.is_large or few is None or side <= LANCZOS_ROWS:
+        return data.is_large
     if data.is_sparse:
-        return data.is_large or (few is not None and LANCZOS_SHARE * few < side)
-    if few is None:
-        return keep.share is not None and side > LANCZOS_SIDE
+        return LANCZOS_SHARE * few < side
     return side**2 > FEW_SIDE * max(1.0, few / FEW) * max(data.n, data.d)
 
 
-def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray] | None:
-    """Find twice as many directions each time until they are enough; None where a whole decomposition costs less."""
-    is_sparse, (gram, total, floor) = data.is_sparse, _gram_operator(data, about, keep)
+def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray]:
+    """The eigenpairs of the largest eigenvalues, in a number that is known."""
+    assert keep.at_most is not None
+    gram, total, floor = _gram_operator(data, about, keep)
     side = gram.shape[0]
-    count = max(keep.at_most or 128, 0 if is_sparse else FEWEST_FOUND)
-    while True:
-        count = min(count, side - 1)
-        try:
-            values, vectors = (found[..., ::-1] for found in seeded_eigsh(gram, count, tol=1e-10))
-        except LanczosError:  # eigenvalues repeat
-            solution = solve(-gram, None, count, bound=0.0, tol=1e-10)
-            values, vectors = -solution.values, solution.vectors
-        found = int((values > max(10 * side * EPS * values[0], floor)).sum())
-        p = keep.kept(values[:found], total)
-        if p < count or found < count or keep.at_most is not None:
-            return values[:found], total, vectors
-        if is_sparse and count >= MOST_DIRECTIONS:
-            raise ValueError(f"{count} directions of X do not hold the share of pca=; use a number, such as pca=300")
-        if count == side - 1 or (not is_sparse and 2 * count * LANCZOS_SHARE > side):
-            return None
-        count *= 2
+    count = min(max(keep.at_most, 0 if data.is_sparse else FEWEST_FOUND), side - 1)
+    try:
+        values, vectors = (found[..., ::-1] for found in seeded_eigsh(gram, count, tol=1e-10))
+    except LanczosError:  # eigenvalues repeat
+        solution = solve(-gram, None, count, bound=0.0, tol=1e-10)
+        values, vectors = -solution.values, solution.vectors
+    return values[values > max(10 * side * EPS * values[0], floor)], total, vectors
 
 
 def _by_steps(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray]:

@@ -5,7 +5,6 @@ import pytest
 import zarr
 from rows_in_blocks import KINDS, METHODS, NEAR, D, N, assert_alike, data, hard, in_memory, memmap, memory
 from scipy import sparse
-from sklearn import config_context
 from sklearn.base import clone
 
 from lapwing import (
@@ -162,13 +161,6 @@ def test_orthogonal_directions_do_not_see_the_origin():
         assert_alike(clone(model).fit(X, y), clone(model).fit(zarr.array(X, chunks=(90, D)), y))
 
 
-def test_rows_that_fit_are_loaded_where_their_links_do_not():
-    X = np.random.RandomState(0).randn(1000, 60)
-    with config_context(working_memory=1):  # X is half of it, 16 neighbours of each row 7 times
-        model = LPCA(2, graph=15).fit(zarr.array(X, chunks=(100, 60)))
-    assert_alike(LPCA(2, graph=15).fit(X), model)
-
-
 # Graphs that need all rows.
 
 
@@ -204,20 +196,15 @@ WHOLE = {
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_graphs_that_need_all_rows(name, tmp_path):
-    """Small data is loaded for them; larger data raises, and says what to use."""
     graph, words = WHOLE[name]
     X, y = data()
-    X = np.abs(X) + 0.1
-    blocks = zarr.array(X, chunks=(90, D))
-    model = OLPP(2, graph=graph, pca=None)
-    assert_alike(clone(model).fit(X, y), clone(model).fit(blocks, y))
-    with memory(X), pytest.raises(ValueError, match=words):
-        clone(model).fit(blocks, y)
+    with pytest.raises(ValueError, match=words):
+        OLPP(2, graph=graph, pca=None).fit(zarr.array(np.abs(X) + 0.1, chunks=(90, D)), y)
 
 
 def test_the_margin_of_mfa_needs_all_rows():
     X, y = data()
-    with memory(X), pytest.raises(ValueError, match=r"ClosestPairs.*needs all rows.*Repulsion\(15, queries=20_000\)"):
+    with pytest.raises(ValueError, match=r"ClosestPairs.*needs all rows.*Repulsion\(15, queries=20_000\)"):
         MFA(2).fit(zarr.array(X, chunks=(90, D)), y)
 
 

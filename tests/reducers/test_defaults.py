@@ -67,7 +67,7 @@ def test_half_of_what_lanczos_finds_in_twelve_steps_per_component(rows):
 
 
 def test_lanczos_steps_are_counted_by_components():
-    for refused in (OLPP(None, pca="lanczos"), LPP(0.5, pca="lanczos"), KernelLPP(2, pca="lanczos")):
+    for refused in (OLPP(None, pca="lanczos"), KernelLPP(2, pca="lanczos")):
         with pytest.raises(ValueError, match=r'pca=."?lanczos'):
             refused.fit(X, MANY)
 

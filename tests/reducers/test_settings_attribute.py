@@ -39,7 +39,6 @@ def test_settings_are_named_as_the_parameters_are():
     [
         LPP(4),
         LPP("auto", graph="supervised"),
-        LPP(0.6),
         LPP(3, graph=KNN(4) + SameClass()),
         OLPP(4),
         MMC(3),

@@ -26,11 +26,10 @@ from ._sources import ArrayBlocks, Block, Blocks, ParquetBlocks, is_on_disk, tak
 
 __all__ = ["BlockData", "Blocks", "as_blocks", "working_memory"]
 
-LOADED_ROWS = 20_000  # where a method needs all rows, at most so many are loaded
 HELD_SHARE = 0.5  # the rows with links and the sums of products may take this share of the working memory
 
 
-def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
+def as_blocks(X: Any, columns: Any = None) -> Blocks | None:
     """X as rows in blocks, where it is of a kind that is read so; None where it is an array in memory.
 
     Methods take a Parquet data set as it is: then all columns but the labels are features. Call this to choose the features.
@@ -40,10 +39,8 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
     ----------
     X : Blocks, numpy.memmap, zarr.Array, pyarrow.dataset.Dataset, dask.array.Array or array-like
         A memory-mapped array counts as one in memory while it is smaller than scikit-learn's ``working_memory``.
-    y : str, default=None
-        The column of a Parquet data set that holds the labels, and is no feature.
     columns : sequence of str, default=None
-        The columns of a Parquet data set that are features; None is all others.
+        The columns of a Parquet data set that are features; None is all of them.
 
     Returns
     -------
@@ -73,7 +70,7 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
     elif package == "dask":
         blocks = import_module("._dask", __package__).DaskBlocks(X)
     elif package == "pyarrow" and hasattr(X, "count_rows"):
-        blocks = ParquetBlocks(X, y, columns)
+        blocks = ParquetBlocks(X, columns)
     else:
         blocks = ArrayBlocks(X) if package == "zarr" or is_on_disk(X) else None
     if blocks is not None and blocks.shape[1] == 0:
@@ -85,7 +82,10 @@ def validated(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
 ) -> Data | None:
     """X as rows in blocks; None where X is an array in memory."""
-    blocks = as_blocks(X, y) if fitting else as_blocks(X, columns=getattr(estimator, "feature_names_in_", None))
+    columns = None if fitting else getattr(estimator, "feature_names_in_", None)
+    if isinstance(y, str) and type(X).__module__.startswith("pyarrow"):  # the column of labels
+        columns = [name for name in X.schema.names if name != y]
+    blocks = as_blocks(X, columns)
     if blocks is None:
         return None
     if not fitting:
@@ -136,11 +136,6 @@ class BlockData(Data):
         return data
 
     # ---- whether rows can stay in blocks
-
-    @property
-    def fits(self) -> bool:
-        """Whether rows are few and small enough to be loaded, where a method needs all of them."""
-        return self.n <= LOADED_ROWS and self.n * self.d * self.dtype.itemsize <= working_memory()
 
     def require_room(self, requests: Sequence[Request]) -> None:
         """Raise where the rows with links and the sums of products, which are held, need too much of the working memory."""

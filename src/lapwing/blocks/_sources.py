@@ -105,19 +105,14 @@ class ArrayBlocks(Blocks):
 
 
 class ParquetBlocks(Blocks):
-    """A ``pyarrow.dataset.Dataset``. All columns of numbers are features, except for that of the labels."""
+    """A ``pyarrow.dataset.Dataset``, of which all columns are features, or some."""
 
     feature_names: list[str]
 
-    def __init__(self, dataset: Any, label: Any = None, columns: Any = None):
+    def __init__(self, dataset: Any, columns: Any = None):
         from pyarrow import types
 
-        self._dataset, self._label = dataset, label if isinstance(label, str) else None
-        self._require_column(self._label)
-        others = [name for name in dataset.schema.names if name != self._label]
-        self.feature_names = others if columns is None else list(columns)
-        if self._label in self.feature_names:
-            raise ValueError(f"columns= has {label!r}, which y= names as the labels; leave it out of one of them")
+        self._dataset, self.feature_names = dataset, list(dataset.schema.names if columns is None else columns)
         for name in self.feature_names:
             self._require_column(name, "the model was fitted on or columns= names")
         kinds = {name: dataset.schema.field(name).type for name in self.feature_names}
@@ -129,9 +124,9 @@ class ParquetBlocks(Blocks):
         self.dtype = np.dtype(np.float32 if small else np.float64)
         self.shape = (dataset.count_rows(), len(self.feature_names))
 
-    def _require_column(self, name: str | None, why: str = "y= names") -> None:
+    def _require_column(self, name: str, why: str = "y= names") -> None:
         names = self._dataset.schema.names
-        if name is not None and name not in names:
+        if name not in names:
             raise ValueError(f"X has no column {name!r}, which {why}; there are {', '.join(names[:20])}")
 
     def _read(self) -> Iterator[Block]:
@@ -148,18 +143,13 @@ class ParquetBlocks(Blocks):
             start += batch.num_rows
 
     def labels(self, y: Any) -> Any:
-        """The column that y names, or that X was made with; other labels in its place are an error."""
-        named = y if isinstance(y, str) else None
-        if self._label is not None and y is not None and named != self._label:
-            told = repr(named) if named else f"an array of {len(y)}"
-            raise ValueError(f"y is {told}, but X was made with y={self._label!r}; pass that, or make X without it")
-        label = named or self._label
-        if label is None:
+        """The column that y names, or the labels that it holds."""
+        if not isinstance(y, str):
             return y
-        self._require_column(label)
-        if label in self.feature_names:
-            raise ValueError(f"y={label!r} is one of the features; leave it out of them: as_blocks(X, y={label!r})")
-        return np.concatenate([b.column(0).to_numpy(zero_copy_only=False) for b in self._batches([label], 1 << 16)])
+        self._require_column(y)
+        if y in self.feature_names:
+            raise ValueError(f"y={y!r} is one of the features; leave it out of them: {CHOSEN}")
+        return np.concatenate([b.column(0).to_numpy(zero_copy_only=False) for b in self._batches([y], 1 << 16)])
 
     def _batches(self, columns: Any, rows: int) -> Iterator[Any]:
         from pyarrow import dataset

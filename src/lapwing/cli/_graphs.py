@@ -148,14 +148,11 @@ def _as_graph(estimator: Any) -> Any:
 
 
 def _number(text: str, estimator: Any) -> Any:
-    """What ``--dimensions`` stands for: a number, all, one less than classes, a share of the objective, or a number per mode."""
-    projecting = isinstance(estimator, ProjectingReducer)
+    """What ``--dimensions`` stands for: a number, all, one less than classes, or a number per mode."""
     if text == "all":
         return None
-    if text == "auto" and projecting:
+    if text == "auto" and isinstance(estimator, ProjectingReducer):
         return text
-    if projecting and re.fullmatch(r"0?\.\d*[1-9]\d*", text):
-        return float(text)
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
         why = 'it is neither a number, nor "auto", nor "all", nor like 8x6'
         why = f"{type(estimator).__name__} has no rule for it; give a number" if text == "auto" else why

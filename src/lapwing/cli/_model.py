@@ -86,7 +86,7 @@ def in_blocks(estimator: Any, data: str, reading: Reading) -> Any:
         too_many = f"{data} has {n_rows}, more than are read at once"
         raise ValueError(f"{too_many}, and {what} only in memory; {drop}, or fit a part of the rows")
     say(f"{data} has {n_rows}, and is read in blocks")
-    return blocks.as_blocks(rows, reading.label, list(kinds))
+    return blocks.as_blocks(rows, list(kinds))
 
 
 def _require_label(estimator: Any, label: Any) -> None:

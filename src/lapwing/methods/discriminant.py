@@ -183,7 +183,7 @@ class MFA(Supervised, LPP):
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
-        As in :class:`LPP`. A share of the objective, a float, raises an error, because a ratio of two graphs has no total.
+        As in :class:`LPP`.
     graph
         As in :class:`LPP`. None is ``KNN(5, weights="binary", among="same_class")``, and an integer k is the same with k
         neighbours. ``"semi"`` is ``KNN(5) + SameClass()``. ``KNN(5)`` alone reads no labels and raises an error;
@@ -244,11 +244,9 @@ class DNE(Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
+    n_components : int, "auto" or None, default=2
         How many directions to keep, those of the smallest eigenvalues first: None keeps those of negative eigenvalue, along
         which repulsion wins, as the authors of the method prescribe, and ``"auto"`` one fewer than there are classes in y.
-
-        A float between 0 and 1 keeps as many as hold this share of the sum of all negative eigenvalues.
     graph
         As in :class:`LPP`. None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``, and an
         integer k is the same with k neighbours. ``"semi"`` is ``KNN(5) + SameClass()``. ``KNN(5)`` alone reads no labels and
@@ -333,8 +331,7 @@ class LFDA(Supervised, LinearReducer):
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
-        As in :class:`LPP`. It may be more than the number of classes minus one. A share of the objective, a float, raises an
-        error, because a ratio of two graphs has no total.
+        As in :class:`LPP`. It may be more than the number of classes minus one.
     graph : None, int, "supervised", "propagate", graph or matrix, default=None
         The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, an integer k is
         ``LocalClass(k)``, and ``"supervised"`` and ``"propagate"`` give linear discriminant analysis. Other graphs must

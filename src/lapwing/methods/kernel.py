@@ -222,7 +222,7 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
     (1797, 9)
     """
 
-    n_components: float | str | None = "auto"
+    n_components: int | str | None = "auto"
     features: TransformerMixin | None = None
 
     about = About("classes", "S_w", "S_w + S_b")

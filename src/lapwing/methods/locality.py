@@ -46,12 +46,9 @@ class LPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
+    n_components : int, "auto" or None, default=2
         How many directions to keep, those of the smallest eigenvalues first: None keeps all that there are (``rank_``), and
         ``"auto"`` one fewer than there are classes in y.
-
-        A float between 0 and 1 keeps as many as it takes to reach this share of what all directions together reach, where a
-        direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`.
     graph : None, int, "supervised", "semi", "propagate", graph or matrix, default=None
         Which samples attract each other and, with a negative sign, repel each other: None is ``KNN(5)``, an integer k
         ``KNN(k)``, a matrix W of weights ``Precomputed(W)``, and other graphs are in :mod:`lapwing.graphs`. ``"supervised"`` is

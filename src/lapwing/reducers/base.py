@@ -131,7 +131,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 )
             with auto.as_printed(self) if self.preset == "paper" else nullcontext():
                 data = self._data(X, y, in_blocks=self._takes_blocks, **weights)
-                return self._fit(data if data.is_ready else blocks_or_rows(self, data))
+                return self._fit(data if data.is_ready else with_requests(self, data))
         except BaseException:
             self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
             raise
@@ -186,7 +186,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             isinstance(given, Graph | str),
         )
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
-        drawn = [r.queries for r in graph.requests() if r.is_sampled(n)] if many and VERBOSE.get() else []
+        drawn = [r.queries for r in graph.requests() if r.is_sampled(n)] if many and learn and VERBOSE.get() else []
         if drawn and graph is not given and sys.stderr is not None:
             sys.stderr.write(f"{graph!r}: the neighbours of {drawn[0]:,} of {n:,} rows are searched\n")
         if graph is given:
@@ -272,7 +272,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """
         with auto.as_printed(self) if self.preset == "paper" else nullcontext():
             data = self._data(X, y, in_blocks=self._takes_blocks)
-            return self._pose(data if data.is_ready else blocks_or_rows(self, data))[-1]
+            return self._pose(data if data.is_ready else with_requests(self, data))[-1]
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph that ``graph=None`` and ``graph=7`` stand for, with this many neighbours. A method writes it."""
@@ -416,24 +416,19 @@ def equal_coefficient(coefficient: float, leaf: Graph, terms: list[Term], data: 
     return coefficient * (data.size / degree if degree > 0 else 1.0)
 
 
-class AllRowsError(ValueError):
-    """Raised where a graph needs all rows in memory."""
-
-
-def blocks_or_rows(estimator: Any, data: Any) -> Data:
-    """Rows in blocks that know what will be asked of them, or all rows where blocks are not enough and rows fit."""
-    array = data.X.array
-    if data.weights is not None and data.fits:
-        return all_rows(estimator, data)
-    try:
-        _require_blocks(estimator, getattr(estimator, "graph", None), getattr(estimator, "penalty", None))
-        graphs = estimator._graphs(data)
-        _require_blocks(estimator, graphs.graph, graphs.penalty)
-        data.require_room(graphs.requests)
-    except ValueError as error:
-        if data.fits or (isinstance(error, AllRowsError) and array is not None):
-            return all_rows(estimator, data, None if data.fits else array)
-        raise
+def with_requests(estimator: Any, data: Any) -> Data:
+    """Rows in blocks that know what will be asked of them. A memory map is an array to graphs that need all rows."""
+    graphs = estimator._graphs(data, learn=False)
+    for name, graph in (("graph", graphs.graph), ("penalty", graphs.penalty)):
+        if graph is None or (why := graph.why_all_rows()) is None:
+            continue
+        if data.X.array is not None:
+            rows = validated(estimator, data.X.array, data.y, data.weights)
+            rows.given = data.given
+            return rows
+        raise ValueError(f"{name}={graph!r} of {type(estimator).__name__} cannot be built: {why}")
+    graphs = estimator._graphs(data)
+    data.require_room(graphs.requests)
     codes = None
     if get_tags(estimator).target_tags.required or graphs.reads_labels:
         codes = class_codes(data.X.labels(data.y), data.n)[0]
@@ -441,19 +436,3 @@ def blocks_or_rows(estimator: Any, data: Any) -> Data:
         codes = codes if data.weights is None else np.where(data.weights > 0, codes, -1)  # a weight of 0 is no such row
     weighs = any(leaf.weighs_classes for leaf in graphs.leaves if leaf.reads_labels and not leaf.requests())
     return data.having(codes, graphs.requests, codes is not None and weighs)
-
-
-def all_rows(estimator: Any, data: Any, array: Any = None) -> Data:
-    """All rows, loaded, or as the array that a memory map is."""
-    X = data.X.load() if array is None else array
-    loaded = validated(estimator, X, data.X.labels(data.y), data.weights)
-    loaded.given = data.given
-    return loaded
-
-
-def _require_blocks(estimator: Any, graph: Any, penalty: Any) -> None:
-    """Raise where a graph needs all rows, and name the parameter that it belongs to."""
-    for name, given in (("graph", graph), ("penalty", penalty)):
-        why = given.why_all_rows() if isinstance(given, Graph) else None
-        if why is not None:
-            raise AllRowsError(f"{name}={given!r} of {type(estimator).__name__} cannot be built: {why}")

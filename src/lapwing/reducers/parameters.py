@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from inspect import Parameter, Signature, get_annotations, signature
 from typing import Any
 
-from ..graphs import Radius
-
-# As scikit-learn, umap-learn, metric-learn and the papers' own code call them.
-SIZES = ("dim", "dims", "n_dim", "n_dims", "num_dims", "n_features")
-RIDGES = ("reg", "regularization", "regularizer", "shrinkage")
-NEIGHBORS = ("k", "knn", "n_neighbors", "n_neighbours", "num_neighbors")
-RADII = ("eps", "epsilon", "radius")
-OF_A_GRAPH = {"weight_mode": "weights"} | {name: name for name in ("weights", "metric", "metric_params", "t")}
-ABOUT_LINKS = {*NEIGHBORS, *RADII, *OF_A_GRAPH, "affinity"}
+# What scikit-learn, umap-learn, metric-learn and the papers' own code call our parameters, and what to write here.
+SPELLINGS = {
+    **dict.fromkeys(("dim", "dims", "n_dim", "n_dims", "num_dims", "n_features"), "n_components={!r}"),
+    **dict.fromkeys(("reg", "regularization", "regularizer", "shrinkage"), "ridge={!r}"),
+    **dict.fromkeys(("k", "knn", "n_neighbors", "n_neighbours", "num_neighbors"), "graph={!r}"),
+    **dict.fromkeys(("eps", "epsilon", "radius"), "graph=Radius({!r})"),
+    **dict.fromkeys(("weights", "weight_mode"), "graph=KNN(5, weights={!r})"),
+    **{word: f"graph=KNN(5, {word}={{!r}})" for word in ("metric", "metric_params", "t")},
+    "affinity": "graph=W, a matrix of weights",
+}
 
 
 def store_parameters(cls: type, without: Sequence[str] = ()) -> None:
@@ -54,29 +55,15 @@ def store_parameters(cls: type, without: Sequence[str] = ()) -> None:
 def own_spelling(estimator: type, given: dict[str, Any]) -> str | None:
     """What to write in the place of parameters that the estimator does not have and spells otherwise; None where it does not."""
     own, name = signature(estimator.__init__).parameters, estimator.__name__  # type: ignore[misc]
-    foreign = {word: given[word] for word in sorted(given) if word in {*SIZES, *RIDGES, *ABOUT_LINKS} - own.keys()}
-    about_links, words = [f"{word}=" for word in foreign if word in ABOUT_LINKS], dict[str, str]()
+    answers = {word: SPELLINGS[word].format(given[word]) for word in sorted(given) if word in SPELLINGS.keys() - own}
+    about_links = [f"{word}=" for word, answer in answers.items() if answer.startswith("graph=")]
     if about_links and "graph" not in own:
         return f"{name} links no neighbours, so it has no {', '.join(about_links)}"
-    size = "n_components" if "n_components" in own else "n_features_to_select"
-    for word, value in foreign.items():
-        ours = size if word in SIZES else "ridge" if word in RIDGES else ""
-        if ours in own:
-            words[ours] = repr(value)
-    if about_links:
-        words["graph"] = _graph(estimator(), foreign)
-    written = ", ".join(f"{word}={value}" for word, value in words.items())
-    asked = ", ".join(f"{word}=" for word in foreign)
-    return f"{name} has no parameter {asked}; write {name}({written})" if words else None
-
-
-def _graph(model: Any, foreign: dict[str, Any]) -> str:
-    """The value of ``graph=`` that says the same: the graph of the method, with what is given."""
-    if str(foreign.get("affinity")).startswith("precomputed"):
-        return "W"  # a matrix of weights
-    size = next((foreign[name] for name in NEIGHBORS if name in foreign), model.n_neighbors)
-    radius = next((foreign[name] for name in RADII if name in foreign), None)
-    graph = model.default_graph(size) if radius is None else Radius(radius)
-    wanted = {OF_A_GRAPH[name]: value for name, value in foreign.items() if name in OF_A_GRAPH}
-    places = {place: wanted[name] for place in graph.get_params() if (name := place.rpartition("__")[2]) in wanted}
-    return repr(graph.set_params(**places)) if places or radius is not None else repr(size)
+    graph: Any = estimator().default_graph(5) if about_links else None
+    if graph is not None and "metric" in graph.get_params():  # as Reconstruction
+        answers = {word: answer.replace("KNN", type(graph).__name__) for word, answer in answers.items()}
+    if "n_components" not in own:
+        answers = {word: answer.replace("n_components", "n_features_to_select") for word, answer in answers.items()}
+    answers = {word: answer for word, answer in answers.items() if answer.partition("=")[0] in own}
+    asked = ", ".join(f"{word}=" for word in answers)
+    return f"{name} has no parameter {asked}; write {', '.join(answers.values())}" if answers else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ class Found(NamedTuple):
 class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """Base of the linear and the kernel map. These say what F is and what is stored, and this class solves the problem."""
 
-    n_components: float | str | None = 2
+    n_components: int | str | None = 2
     graph: Graph | int | str | ArrayLike | None = None
     pca: float | str | None = "auto"
     center: str | bool = "auto"
@@ -91,8 +90,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             if other == chosen or not (by_classes or keep.least):
                 raise
             return self._solve(self._map(data, problem, graphs, other), data, problem, graphs, other)
-        if isinstance(self.n_components, Real) and not isinstance(self.n_components, Integral):
-            found = found._replace(solution=truncate_to_share(float(self.n_components), found.solution, own))
         # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
         tied = graphs.of_classes and graphs.only_attracts and problem.degrees is not None and not problem.ratio
         if tied and k is not None and k > (most := data.class_sizes.size - 1):
@@ -165,30 +162,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
         raise NotImplementedError
-
-
-def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Solution:
-    """The first directions, as many as hold this share of the objective: of the sum of all gains above 0.
-
-    The gain of a direction is the negative of its eigenvalue. Under a diagonal constraint D of A = D - W it is what the
-    direction keeps of W: 1 minus its eigenvalue, or, with a ridge, the mean eigenvalue of the graph in the place of 1.
-    """
-    orthogonal = problem.subject_to is ORTHOGONAL
-    if not orthogonal and (problem.degrees is None or problem.ratio):
-        why = "a share of the objective, and a ratio of two graphs has no total"
-        raise ValueError(f"n_components={share} is {why}; give a whole number")
-    ridged = solution.shift if solution.rho else 0.0
-    gains = -solution.values if orthogonal else (ridged or 1) - solution.values
-    gains[np.abs(gains) <= 1e-10 * np.abs(gains).max()] = 0.0
-    total = gains[gains > 0].sum()
-    if total <= 1e-10 * np.abs(gains).sum():
-        raise ValueError(
-            f"n_components={share} is a share of the objective, and here each direction adds to a cost, with no gain to share; "
-            "give a whole number, or a graph that repels, such as -Complete()"
-        )
-    k = 1 + int(np.searchsorted(np.cumsum(gains[gains > 0]), share * total * (1 - 1e-12)))
-    following = solution.values[k] if k < solution.values.size else np.inf
-    return solution._replace(values=solution.values[:k], vectors=solution.vectors[:, :k], following=following)
 
 
 def rounding_of_form(M: Structured, F: Any) -> float:
