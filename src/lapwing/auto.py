@@ -232,7 +232,7 @@ def check_options(estimator: Any) -> dict[str, Any]:
         if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
             check_choice(name, value, choices)  # raises
     k, pca, ridge = given.get("n_components"), given.get("pca"), given.get("ridge", 0.0)
-    if "pca" in given and not (k is None or (isinstance(k, str) and k == "auto")):
+    if "pca" in given and not (k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, int) and k > 1)):
         check_count("n_components", k)
     whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
     part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1

@@ -162,7 +162,7 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     They come from the smaller Gram matrix. For wide rows the fourth result has the coordinates of the rows.
     """
     by_steps = keep.share == "lanczos"
-    if by_steps or _is_truncated(data, keep):
+    if by_steps or (min(data.n, data.d) > LANCZOS_ROWS and _is_truncated(data, keep)):
         values, total, vectors = (_by_steps if by_steps else _by_lanczos)(data, about, keep)
     else:
         G = data.gram(about)
@@ -214,7 +214,7 @@ def _tell_far_row(data: Any, about: np.ndarray, direction: np.ndarray) -> None:
 def _is_truncated(data: Any, keep: Keep) -> bool:
     """Whether so few of so many directions are asked for that Lanczos finds them faster than a whole decomposition."""
     side, few = min(data.n, data.d), keep.at_most
-    if data.is_large or few is None or side <= LANCZOS_ROWS:
+    if data.is_large or few is None:
         return data.is_large
     if data.is_sparse:
         return LANCZOS_SHARE * few < side
