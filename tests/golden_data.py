@@ -196,11 +196,6 @@ def inverse(distances: np.ndarray) -> np.ndarray:
     return 1 / (1 + distances)
 
 
-def self_tuned(distances: np.ndarray, reach: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Weights of links by their length and how far the neighbours of both ends reach."""
-    return np.exp(-(distances**2) / (1 + reach * other))
-
-
 def far_apart(x: np.ndarray, z: np.ndarray) -> float:
     """A distance that scikit-learn does not have."""
     return float(np.abs(x - z).sum() + np.abs(x - z).max())
@@ -230,7 +225,6 @@ EXTRAS: dict[str, Any] = {
     "StandardScaler": StandardScaler,
     "KNeighborsTransformer": KNeighborsTransformer,
     "inverse": inverse,
-    "self_tuned": self_tuned,
     "far_apart": far_apart,
     "squared_kernel": squared_kernel,
     "W": _weights(),

@@ -391,7 +391,6 @@ GRAPHS = {
         KNN(5, weights="binary")
         KNN(5, weights="self-tuning")
         KNN(5, weights=inverse)
-        KNN(5, weights=self_tuned)
         KNN(5, t=4.0)
         KNN(5, t="half-median")
         KNN(5, metric="cosine")
@@ -524,8 +523,6 @@ GRAPHS = {
         KNN(5, weights="dot")
         Radius(3.0, weights="cosine")
         Radius(3.0, weights="dot")
-        Complete("dot")
-        KNN(6) & Complete("dot")
     """,
     ("copies", "full"): """
         KNN(3)
@@ -568,7 +565,6 @@ FREE_GRAPHS = {
         Radius(5.0, weights=inverse)
         DensityCorrected(KNN(5), 0.5)
         On(PCA(3), KNN(5))
-        On([0, 1], Delaunay(weights="heat"))
         Similarity(KNN(5))
         KNN(5) | KNN(5, metric="cosine")
         TangentAlignment(9)
@@ -576,9 +572,6 @@ FREE_GRAPHS = {
         Precomputed(W)
         Chain()
         SameClass()
-    """,
-    ("beside", "full"): """
-        On([0, 1], Grid())
     """,
 }
 

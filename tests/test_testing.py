@@ -52,10 +52,6 @@ from lapwing.problem import Problem, Term
 from lapwing.testing import check_graph, check_map
 
 
-def local(d, own, other):
-    return 1 / (1 + d / (own + other))
-
-
 class GridPlaces(TransformerMixin, BaseEstimator):
     """Random rows, moved to a grid."""
 
@@ -88,7 +84,6 @@ GRAPHS = [
     Propagated(None, 4),
     OtherClass(),
     Complete(),
-    Complete("dot"),
     Complete(among="labelled"),
     Repulsion(9),
     Repulsion(9, normalized=True),
@@ -118,7 +113,6 @@ GRAPHS = [
     DensityCorrected(KNN(3) + 2 * Radius(0.6)) - 0.1 * Repulsion(5),
     Similarity(DensityCorrected(GIVEN)),
     KNN(5, weights="self-tuning"),
-    KNN(4, weights=local, symmetry="mean"),
     On([0, 1], Delaunay()),
     On([0, 1, 2], Delaunay(longest=0.8, weights="heat")) + KNN(3),
     On(GridPlaces(), Grid(0.25)) + KNN(3),

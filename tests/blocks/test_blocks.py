@@ -23,7 +23,6 @@ from lapwing.graphs import (
     Chain,
     ClosestPairs,
     CodingLength,
-    Complete,
     DensityCorrected,
     On,
     Pairs,
@@ -180,7 +179,6 @@ WHOLE = {
         r"ClosestPairs\(5\) needs all rows.*Repulsion\(15, queries=20_000\)",
     ),
     "heat": (SameClass("heat"), r"SameClass\(.heat.\) needs all rows"),
-    "dot": (Complete("dot"), r"Complete\(.dot.\) needs all rows"),
     "Chain": (NEAR + Chain(), r"Chain\(1\) needs all rows"),
     "Target": (Target(3), r"Target\(3\) needs all rows"),
     "On": (

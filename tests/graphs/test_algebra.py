@@ -44,14 +44,12 @@ PARTS = {
     "same_heat": (SameClass("heat"), o.same_class_heat_weights(X, Y)),
     "other": (OtherClass(), o.other_class_weights(Y)),
     "complete": (Complete(), o.complete_weights(X, Y)),
-    "complete_dot": (Complete("dot"), o.complete_weights(X, Y, "dot")),
     "labelled": (Complete(among="labelled"), o.complete_weights(X, Y, among="labelled")),
-    "labelled_dot": (Complete("dot", among="labelled"), o.complete_weights(X, Y, "dot", "labelled")),
     "repulsion": (Repulsion(7), o.repulsion_weights(X, Y, 7)),
     "closest": (ClosestPairs(9), o.closest_pairs_weights(X, Y, 9)),
     "given": (Precomputed(GIVEN), GIVEN),
 }
-DENSE = {"same", "other", "complete", "complete_dot", "labelled", "labelled_dot"}
+DENSE = {"same", "other", "complete", "labelled"}
 KNN5, W_KNN5 = PARTS["knn"]
 SAME, OTHER, RADIUS, REPULSION, KNN7 = (PARTS[name][0] for name in ("same", "other", "radius", "repulsion", "binary"))
 W_SAME, W_OTHER, W_RADIUS, W_REPULSION, W_KNN7 = (

@@ -86,13 +86,7 @@ def table():
         ),
         ("OtherClass", OtherClass(), lambda X, y: o.other_class_weights(y)),
         ("Complete", Complete(), lambda X, y: o.complete_weights(X, y)),
-        ("Complete-dot", Complete("dot"), lambda X, y: o.complete_weights(X, y, "dot")),
         ("Complete-labelled", Complete(among="labelled"), lambda X, y: o.complete_weights(X, y, among="labelled")),
-        (
-            "Complete-dot-labelled",
-            Complete("dot", among="labelled"),
-            lambda X, y: o.complete_weights(X, y, "dot", "labelled"),
-        ),
         ("Repulsion", Repulsion(7), lambda X, y: o.repulsion_weights(X, y, 7)),
         ("Repulsion-sigma", Repulsion(7, sigma=0.1), lambda X, y: o.repulsion_weights(X, y, 7, sigma=0.1)),
         (
@@ -297,8 +291,6 @@ BIG = [
     SameClass(),
     OtherClass(),
     Complete(),
-    Complete("dot"),
-    Complete("dot", among="labelled"),
     Repulsion(5),
     ClosestPairs(5),
     Reconstruction(5),
@@ -322,9 +314,3 @@ def test_nothing_n_by_n_is_dense(graph):
         assert tracemalloc.get_traced_memory()[1] < 80e6
     finally:
         tracemalloc.stop()
-
-
-def test_float32_degrees_of_many_rows():
-    X = (np.random.RandomState(0).rand(50_000, 3) + 1).astype(np.float32)
-    (term,) = Complete("dot").build(X)
-    close(term.degrees.diagonal(), X.astype(np.float64) @ X.sum(axis=0, dtype=np.float64))

@@ -182,9 +182,6 @@ def bad_choices():
         yield KNN(among=value), f"among={value!r} must be one of 'all', 'same_class', 'other_class'"
         yield KNN(symmetry=value), f"symmetry={value!r} must be one of 'auto', 'or', 'and', 'mean'"
         yield SameClass(value), f"weights={value!r} must be one of 'uniform', 'heat'"
-        yield Complete(value), f"weights={value!r} must be one of 'uniform', 'dot'"
-        yield Complete(value) & KNN(), f"weights={value!r} must be one of 'uniform', 'dot'"
-        yield KNN() & Complete(value), f"weights={value!r} must be one of 'uniform', 'dot'"
         yield KNN() & SameClass(value), f"weights={value!r} must be one of 'uniform', 'heat'"
         yield Complete(among=value), f"among={value!r} must be one of 'all', 'labelled'"
         yield Repulsion(weights=value), f"weights={value!r} must be one of 'inverse', 'binary'"
@@ -216,11 +213,6 @@ def bad_data():
         yield graph(weights=short), X, r"weights=<function short.*one finite weight per distance"
         yield graph(weights=not_a_number), X, r"weights=<function not_a_number.*one finite weight per distance"
         yield graph(t=1e-300), X, rf"weights='heat' gives weight 0 to all edges of {N} samples.*larger t"
-    negative = r"weights='dot' gives negative weights on \d+\.\d% of the edges"
-    for graph in (Complete("dot"), Complete("dot", among="labelled"), Complete("dot") & KNN(20)):
-        yield graph, NEGATIVE, negative
-        yield graph, sparse.csr_array(NEGATIVE), negative
-    yield Complete("dot"), ZERO_ROW, 'weights="dot" gives degree 0 to 1 samples'
     yield KNN(weights="dot"), ZERO_ROW, "weights='dot' gives weight 0 to all edges of 1 samples.*row 3"
     yield Radius(1e-9), X, "radius=1e-09 gives an empty graph"
     for bad in (np.nan, np.inf):

@@ -35,7 +35,7 @@ W_KNN, W_RADIUS, W_SAME = o.knn_weights(X, Y, 4), o.radius_weights(X, Y, 0.5), o
     [
         (KNN(4), W_KNN),
         (SameClass(), W_SAME),  # kept as factors
-        (Complete("dot"), o.complete_weights(X, Y, "dot")),
+        (Complete(), o.complete_weights(X, Y)),
         (Precomputed(W_KNN + np.eye(N)), W_KNN + np.eye(N)),
         (sparse.csr_array(W_KNN), W_KNN),
         (W_KNN, W_KNN),

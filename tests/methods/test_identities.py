@@ -36,7 +36,7 @@ EVERY = {
 }
 AS_GIVEN = {  # their weights read X as given, so a translation changes them
     "LPP-cosine": literal(LPP, graph=KNN(5, weights="cosine")),
-    "LPP-dot": literal(LPP, graph=Complete("dot")),
+    "LPP-dot": literal(LPP, graph=KNN(5, weights="dot")),
     "OLPP-R-inverse": literal(OLPP, graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
 }
 every = pytest.mark.parametrize("name", EVERY)

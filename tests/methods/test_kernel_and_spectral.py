@@ -330,7 +330,7 @@ def test_every_graph_of_a_precomputed_kernel(graph):
     np.testing.assert_allclose(given.eigenvalues_, linear.eigenvalues_, rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.parametrize("graph", [Complete("dot"), KNN(5, search=KNeighborsTransformer()), CodingLength(5)], ids=repr)
+@pytest.mark.parametrize("graph", [KNN(5, search=KNeighborsTransformer()), CodingLength(5)], ids=repr)
 def test_graphs_that_a_precomputed_kernel_cannot_have(graph):
     with pytest.raises(ValueError, match=r"kernel=\"precomputed\""):
         literal(KernelLPP, 2, kernel="precomputed", graph=graph).fit(X @ X.T)

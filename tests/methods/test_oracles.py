@@ -19,7 +19,6 @@ from lapwing import DNE, LFDA, LPCA, LPDP, LPP, LSDA, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import (
     KNN,
     CodingLength,
-    Complete,
     LocalClass,
     OtherClass,
     Pairs,
@@ -78,7 +77,7 @@ CASES = {
         supervised=False,
     ),
     "LPP-dot": Case(
-        literal(LPP, graph=Complete("dot")), lambda X, y: [(1, o.complete(X, y, weights="dot"))], supervised=False
+        literal(LPP, graph=KNN(5, weights="dot")), lambda X, y: [(1, o.knn(X, y, 5, weights="dot"))], supervised=False
     ),
     "LPP-reconstruction": Case(
         literal(LPP, graph=Reconstruction(5)), lambda X, y: [(1, o.reconstruction(X, y, 5))], supervised=False

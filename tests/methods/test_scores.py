@@ -65,7 +65,6 @@ GRAPHS = {
     "dot": (KNN(4, weights="dot"), lambda X, y: o.knn(X, y, 4, weights="dot")),
     "class": (SameClass(), o.same_class),
     "complete": (Complete(), o.complete),
-    "dot products": (Complete("dot"), lambda X, y: o.complete(X, y, weights="dot")),
     "reconstruction": (Reconstruction(4), lambda X, y: o.reconstruction(X, y, 4)),
     "patches": (CodingLength(4, weights="distance"), lambda X, y: o.local_scatter(X, y, 4, "distance")),
 }

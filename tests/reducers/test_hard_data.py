@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from lapwing import DNE, LFDA, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.data import as_data
-from lapwing.graphs import KNN, ClosestPairs, Complete, Repulsion, SameClass
+from lapwing.graphs import KNN, ClosestPairs, Repulsion, SameClass
 from lapwing.methods import METHODS
 
 RNG = np.random.RandomState(0)
@@ -171,12 +171,6 @@ def test_degrees_of_a_graph_without_links_stay_in_the_constraint():
     D = np.asarray(edges(KNN(5), X).sum(axis=1)).ravel() + 1
     Z = fitted.transform(X)
     np.testing.assert_allclose(Z.T @ (D[:, None] * Z), np.eye(3), atol=1e-10)
-
-
-def test_negative_products_are_counted_without_all_of_them():
-    X = RNG.standard_normal((20_000, 2))
-    with pytest.raises(ValueError, match=r'negative weights on \d\d\.\d% of the edges.*weights="uniform"'):
-        Complete("dot").build(X)
 
 
 @pytest.mark.parametrize("scale", [1e155, 1e-160])

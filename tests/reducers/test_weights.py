@@ -165,7 +165,6 @@ REFUSED = [
     (LPP(), "KNN"),
     (LPP(graph=SameClass() + KNN(3)), "KNN"),
     (LPP(graph=SameClass("heat")), "heat"),
-    (LPP(graph=Complete("dot")), "dot"),
     (LPP(graph=SameClass(), penalty=15), "Repulsion"),
     (OLPP(graph=Precomputed(np.ones((60, 60)))), "Precomputed"),
     (LaplacianScore(), "KNN"),

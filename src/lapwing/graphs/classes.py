@@ -15,7 +15,7 @@ from ..neighbors import Edges
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
-from .neighbors import KNN, refuse_negative, require_positive_degrees
+from .neighbors import KNN, require_positive_degrees
 
 # Squared distances below this share of the squared lengths of both rows have lost digits where they come from products.
 LOST_DIGITS = 1e-3
@@ -206,14 +206,12 @@ class OtherClass(Graph):
 
 @dataclass(eq=False, repr=False)
 class Complete(Graph):
-    r"""Links all pairs of rows.
+    r"""Links all pairs of rows with weight 1/n, i = j included: :math:`D = I`, and :math:`X^\top L X` is the total scatter.
+
+    PCA maximises it. With weights of :math:`x_i^\top x_j` (sections 4.3.4 and 5.3.3 of X. He's thesis), use ``graph=X @ X.T``.
 
     Parameters
     ----------
-    weights : {"uniform", "dot"}, default="uniform"
-        How much a link counts. ``"uniform"`` is 1/n, i = j included, so that :math:`D = I` and :math:`X^\top L X` is the total
-        scatter, which PCA maximises. ``"dot"`` is :math:`x_i^\top x_j` on X as given (sections 4.3.4 and 5.3.3 of X. He's
-        thesis).
     among : {"all", "labelled"}, default="all"
         Which rows are linked. ``"labelled"`` leaves out the rows of unknown label.
 
@@ -225,47 +223,21 @@ class Complete(Graph):
            [-0.5,  0.5]])
     """
 
-    weights: str = "uniform"
     _: KW_ONLY
     among: str = "all"
 
-    weighs_classes = False
+    reads_features, weighs_classes = False, False
     reads_labels = property(lambda self: self.among == "labelled")
-    reads_features = property(lambda self: isinstance(self.weights, str) and self.weights == "dot")
 
     def terms(self, data: Data) -> list[Term]:
         members = self._members(data)
-        if self.weights == "uniform":
-            factor = (members[:, None], np.array([-1.0 / total(data, members)]))
-            return [Term(1.0, Structured(data.n, factors=(factor,), diag=members), Structured(data.n, diag=members))]
-        if not data.has_features:
-            raise ValueError(
-                'Complete("dot") needs features, and kernel="precomputed" gives none; use Complete() or KNN'
-            )
-        X = data.X if members.all() else sparse.diags_array(members) @ data.X
-        sums = np.ones(data.n) @ X if sparse.issparse(X) else X.sum(axis=0, dtype=np.float64)  # both in float64
-        degrees = np.asarray(X @ sums).ravel()
-        if (X.min() if X.shape[1] else 0) < 0:
-            negative = sum(int((X[rows] @ X.T < 0).sum()) for rows in row_blocks(data.n, data.n))
-            refuse_negative("dot", negative / members.sum() ** 2, 'weights="uniform"')
-        if without := int((degrees[members > 0] <= 0).sum()):
-            given = f'weights="dot" gives degree 0 to {without} samples (zero vectors, or orthogonal to all others)'
-            raise ValueError(f'{given}; remove them or use weights="uniform"')
-        factor = (X, -np.ones(X.shape[1]))
-        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+        factor = (members[:, None], np.array([-1.0 / total(data, members)]))
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=members), diagonal(members))]
 
     def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         members = self._members(data)
-        both = members[rows] * members[cols]
-        if self.weights == "uniform":
-            return both / total(data, members)
-        weights = both * data.inner_products(rows, cols)
-        if weights.size:
-            refuse_negative("dot", (weights < 0).mean(), 'weights="uniform"')
-        return weights
+        return members[rows] * members[cols] / total(data, members)
 
     def _members(self, data: Data) -> np.ndarray:
-        check_choice("weights", self.weights, ("uniform", "dot"))
-        if check_choice("among", self.among, ("all", "labelled")) == "all":
-            return np.ones(data.n)
-        return (data.classes >= 0).astype(np.float64)
+        everyone = check_choice("among", self.among, ("all", "labelled")) == "all"
+        return np.ones(data.n) if everyone else (data.classes >= 0).astype(np.float64)

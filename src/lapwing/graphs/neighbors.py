@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -62,28 +61,29 @@ class NeighborGraph(Graph):
 
     def _weights(self, data: Data, edges: Edges, reach: np.ndarray | None = None, new: bool = False) -> np.ndarray:
         """The weights of directed edges, of ``new`` rows or of all. ``reach`` is the distance of each row's k-th neighbour."""
-        (rows, _, d), weights = edges, self.weights
-        if not callable(weights):
-            check_choice("weights", weights, WEIGHTS)
-        by_reach = sees_reach(weights) if callable(weights) else weights == "self-tuning"
-        if by_reach and reach is None:
-            raise ValueError(
-                f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and "
-                'only where it searches for those of all rows; use KNN without queries=, or weights="heat"'
-            )
-        reaches = () if reach is None or not by_reach else (reach[rows], reach[edges[1]])
+        (rows, cols, d), weights = edges, self.weights
         if callable(weights):
-            values = np.asarray(weights(d, *reaches), dtype=np.float64)
+            values = np.asarray(weights(d), dtype=np.float64)
             if values.shape != d.shape or not np.isfinite(values).all():
-                wanted = f"one finite weight per distance; it returned shape {values.shape} for {d.shape}"
-                raise ValueError(f"weights={weights!r} must return {wanted}")
-        elif by_reach or weights == "heat":
-            t = np.multiply(*reaches) if by_reach else self._width(data, edges)
-            values = heat_weights(d**2 / t, rows, data.n, new)
+                raise ValueError(
+                    f"weights={weights!r} must return one finite weight per distance, an array of {d.shape}"
+                )
+        elif check_choice("weights", weights, WEIGHTS) == "self-tuning":
+            if reach is None:
+                raise ValueError(
+                    'weights="self-tuning" needs the distance of both rows from their k-th neighbours, which KNN alone knows, '
+                    'and only where it searches for those of all rows; use KNN without queries=, or weights="heat"'
+                )
+            values = heat_weights(d**2 / (reach[rows] * reach[cols]), rows, data.n, new)
+        elif weights == "heat":
+            values = heat_weights(d**2 / self._width(data, edges), rows, data.n, new)
         else:
             values = d**0 if weights == "binary" else self._products(data, edges)
         if len(values) and values.min() < 0:
-            refuse_negative(weights, float((values < 0).mean()), 'weights="heat" or "binary"')
+            found = f"weights={weights!r} gives negative weights on {float((values < 0).mean()):.1%} of the edges"
+            raise ValueError(
+                f'{found}, and a Laplacian needs weights >= 0; use weights="heat" or "binary", or X without negative entries'
+            )
         return values
 
     def _products(self, data: Data, edges: Edges) -> np.ndarray:
@@ -143,7 +143,7 @@ class KNN(Searching, NeighborGraph):
         callable maps an array of distances to weights.
 
         ``"self-tuning"`` is :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))`, where :math:`\sigma_i` is the distance from row i to
-        its k-th neighbour, or the mean of the others where that is 0. A callable of three arguments is given both as well.
+        its k-th neighbour, or the mean of the others where that is 0.
     t : float, "auto" or "half-median", default="auto"
         The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
         the links, each direction counted, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
@@ -205,15 +205,11 @@ class KNN(Searching, NeighborGraph):
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         how, (request,) = check_choice("symmetry", self.symmetry, SYMMETRY), self.requests()
-        on_device = str(self.weights) in ("heat", "binary") and str(self.t) != "half-median"
-        edges = data.nearest(request, on_device=on_device)
-        sampled = self.queries is not None and self.queries < data.size
+        on_device = is_named(self.weights, "heat", "binary") and not is_named(self.t, "half-median")
+        edges, sampled = data.nearest(request, on_device=on_device), request.is_sampled(data.size)
         if sampled and how not in ("auto", "mean"):
-            one = f"queries={self.queries} searches for those of one"
-            raise ValueError(
-                f'symmetry="{how}" needs the neighbours of both ends of a link, and {one}; use symmetry="mean"'
-            )
-        known = not sampled and not on_device and sees_reach(self.weights)
+            raise ValueError(f'symmetry="{how}" needs the links of all rows; leave queries out, or use symmetry="mean"')
+        known = is_named(self.weights, "self-tuning") and not sampled
         weights = self._weights(data, edges, reach_of(edges, data.n) if known else None)
         W = data.symmetric_weights(*edges[:2], weights, "mean" if sampled else "or" if how == "auto" else how)
         if sampled:  # its links are scaled up to all rows
@@ -226,13 +222,11 @@ class KNN(Searching, NeighborGraph):
         (request,) = self.requests()
         if is_named(self.metric, "precomputed") or hasattr(self.search, "get_params"):
             return None
-        edges = nearest_fitted(both, n_fitted, request)
-        if is_named(self.weights, *WEIGHTS[:-1]) or not sees_reach(self.weights):
-            return self._linked(both, n_fitted, edges)
-        # The k-th neighbours of fitted rows are those of the fit.
-        own = type(both)(both.X[:n_fitted]).nearest(request._replace(among="all"))
-        joined = tuple(np.concatenate(parts) for parts in zip(own, edges, strict=True))
-        return self._linked(both, n_fitted, edges, reach_of(joined, both.n))
+        edges, reach = nearest_fitted(both, n_fitted, request), None
+        if is_named(self.weights, "self-tuning"):  # the k-th neighbours of fitted rows are those of the fit
+            own = type(both)(both.X[:n_fitted]).nearest(request._replace(among="all"))
+            reach = reach_of([np.concatenate(parts) for parts in zip(own, edges, strict=True)], both.n)
+        return self._linked(both, n_fitted, edges, reach)
 
 
 @dataclass(eq=False, repr=False)
@@ -250,10 +244,8 @@ class Radius(NeighborGraph):
     Examples
     --------
     >>> from lapwing.graphs import Radius
-    >>> Radius(2.0, weights="binary").build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
-    array([[ 1., -1.,  0.],
-           [-1.,  1.,  0.],
-           [ 0.,  0.,  0.]])
+    >>> Radius(2.0, weights="binary").build([[0.0], [1.0], [5.0]])[0].degrees.diagonal()
+    array([1., 1., 0.])
     """
 
     radius: float = 1.0
@@ -336,11 +328,8 @@ class Repulsion(Searching):
     --------
     >>> from lapwing.graphs import Repulsion
     >>> X, y = [[0.0], [1.0], [1.5], [3.0]], ["a", "a", "b", "b"]
-    >>> Repulsion(1, weights="binary").build(X, y)[0].laplacian.toarray()
-    array([[ 0.,  0.,  0.,  0.],
-           [ 0.,  1., -1.,  0.],
-           [ 0., -1.,  1.,  0.],
-           [ 0.,  0.,  0.,  0.]])
+    >>> Repulsion(1, weights="binary").build(X, y)[0].degrees.diagonal()  # the second and the third row are linked
+    array([0., 1., 1., 0.])
     """
 
     n_neighbors: int = 15
@@ -361,8 +350,7 @@ class Repulsion(Searching):
         (request,) = self.requests()
         sampled = request.is_sampled(data.size)
         if check_choice("normalized", self.normalized, (False, True)) and sampled:
-            few = f"queries={self.queries} gives those of a few"
-            raise ValueError(f"normalized=True needs the degrees of all rows, and {few}; leave one out")
+            raise ValueError(f"normalized=True needs the links of all rows; leave queries={self.queries} out")
         rows, cols, _ = data.nearest(request)
         own, other = data.classes[rows], data.classes[cols]
         differ = (own >= 0) & (other >= 0) & (own != other)
@@ -401,11 +389,8 @@ class ClosestPairs(Graph):
     Examples
     --------
     >>> from lapwing.graphs import ClosestPairs
-    >>> ClosestPairs(1).build([[0.0], [1.0], [1.5], [3.0]], ["a", "a", "b", "b"])[0].laplacian.toarray()
-    array([[ 0.,  0.,  0.,  0.],
-           [ 0.,  1., -1.,  0.],
-           [ 0., -1.,  1.,  0.],
-           [ 0.,  0.,  0.,  0.]])
+    >>> ClosestPairs(1).build([[0.0], [1.0], [1.5], [3.0]], ["a", "a", "b", "b"])[0].degrees.diagonal()
+    array([0., 1., 1., 0.])
     """
 
     n_pairs: int = 20
@@ -459,18 +444,6 @@ def heat_weights(exponents: Any, rows: Any, n: int, new: bool = False) -> Any:
     return xp.exp((nearest - FAINT).clip(0.0)[rows] - exponents)
 
 
-def sees_reach(weights: Any) -> bool:
-    """Whether weights depend on the k-th distances of both rows, as ``"self-tuning"`` and functions of three arguments do."""
-    if not callable(weights):
-        return isinstance(weights, str) and weights == "self-tuning"
-    try:
-        parameters = signature(weights).parameters.values()
-    except (TypeError, ValueError):  # a compiled function has no signature
-        return False
-    places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in places and p.default is p.empty for p in parameters) == 3
-
-
 def reach_of(edges: Any, n: int) -> np.ndarray:
     """The longest edge from each row. Where it has length 0, or there is none, the mean of the others takes its place."""
     reach = np.zeros(n)
@@ -482,13 +455,6 @@ def reach_of(edges: Any, n: int) -> np.ndarray:
 def require_features(metric: Any, what: str) -> None:
     if isinstance(metric, str) and metric == "precomputed":
         raise ValueError(f'{what} reads features, and with metric="precomputed" X holds distances; use another')
-
-
-def refuse_negative(weights: Any, share: float, instead: str) -> None:
-    """Raise where a share of the weights is negative, since the Laplacian would not be positive semi-definite."""
-    if share > 0:
-        found = f"weights={weights!r} gives negative weights on {share:.1%} of the edges; a graph Laplacian needs weights >= 0"
-        raise ValueError(f"{found}: use {instead}, or data without negative entries")
 
 
 def require_positive_degrees(weights: Any, rows: np.ndarray, W: sparse.csr_array) -> None:

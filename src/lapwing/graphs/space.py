@@ -269,17 +269,15 @@ class Delaunay(OfValues, NeighborGraph):
     t: float | str = "auto"
 
     metric, metric_params = "euclidean", None
-
-    def _triangulated(self, points: np.ndarray) -> Any:
-        try:
-            return spatial.Delaunay(points)
-        except spatial.QhullError as error:
-            why = "they are too few, or all on one line or plane; use KNN or Chain"
-            raise ValueError(f"the {len(points)} different places have no triangulation: {why}") from error
+    resolved = Graph.resolved  # no new rows are placed by it
 
     def _edges(self, data: Data) -> Edges:
         """The edges among distinct places. Those that rounding leaves out of the triangulation have one to the nearest in it."""
-        triangles = self._triangulated(data.X)
+        try:
+            triangles = spatial.Delaunay(data.X)
+        except spatial.QhullError as error:
+            why = "they are too few, or all on one line or plane; use KNN or Chain"
+            raise ValueError(f"the {data.n} different places have no triangulation: {why}") from error
         if not callable(self.weights):
             check_choice("weights", self.weights, ("binary", "heat"))
         (starts, ends), near = triangles.vertex_neighbor_vertices, triangles.coplanar
@@ -294,22 +292,6 @@ class Delaunay(OfValues, NeighborGraph):
         rows = Data(points)
         edges = self._edges(rows)
         return _with_equal(rows.symmetric_weights(*edges[:2], self._weights(rows, edges)), self.weights), values
-
-    def resolved(self, data: Data) -> Graph:
-        return super().resolved(Data(distinct_places(data.X, 3, "Delaunay")[0]))
-
-    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
-        """Links to the corners of the triangle that holds the new place; outside of all triangles, to the nearest place."""
-        X = both.X.toarray() if sparse.issparse(both.X) else both.X
-        points, values = distinct_places(X[:n_fitted], 3, "Delaunay")
-        new, triangles = X[n_fitted:].astype(np.float64), self._triangulated(points)
-        inside, nearest = triangles.find_simplex(new), spatial.KDTree(points).query(new)[1]
-        corners = np.where(inside[:, None] >= 0, triangles.simplices[inside], nearest[:, None])
-        linked = np.stack([np.repeat(np.arange(len(new)), corners.shape[1]), corners.ravel()])
-        rows, cols = np.unique(linked, axis=1)
-        edges = rows, cols, np.linalg.norm(new[rows] - points[cols], axis=1)
-        M = sparse.csr_array((self._weights(both, edges), (rows, cols)), shape=(len(new), len(points)))
-        return sparse.csr_array(M[:, values])
 
 
 @dataclass(eq=False, repr=False)
@@ -353,7 +335,3 @@ class Grid(OfValues):
         pairs = spatial.KDTree(cells).query_pairs(1.5, p=np.inf if self.corners else 1, output_type="ndarray")
         M = Data(points).symmetric_weights(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
         return sparse.csr_array(M + sparse.eye_array(len(points))), values
-
-    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
-        M, values = self._values(both)
-        return sparse.csr_array(M[values[n_fitted:]][:, values[:n_fitted]])
