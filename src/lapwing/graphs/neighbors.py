@@ -205,11 +205,11 @@ class KNN(Searching, NeighborGraph):
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         how, (request,) = check_choice("symmetry", self.symmetry, SYMMETRY), self.requests()
-        on_device = is_named(self.weights, "heat", "binary") and not is_named(self.t, "half-median")
-        edges, sampled = data.nearest(request, on_device=on_device), request.is_sampled(data.size)
+        on_device = str(self.weights) in ("heat", "binary") and str(self.t) != "half-median"
+        edges, sampled = data.nearest(request, on_device), self.queries is not None and self.queries < data.size
         if sampled and how not in ("auto", "mean"):
             raise ValueError(f'symmetry="{how}" needs the links of all rows; leave queries out, or use symmetry="mean"')
-        known = is_named(self.weights, "self-tuning") and not sampled
+        known = str(self.weights) == "self-tuning" and not sampled
         weights = self._weights(data, edges, reach_of(edges, data.n) if known else None)
         W = data.symmetric_weights(*edges[:2], weights, "mean" if sampled else "or" if how == "auto" else how)
         if sampled:  # its links are scaled up to all rows

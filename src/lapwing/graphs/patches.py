@@ -361,7 +361,7 @@ class CodingLength(PatchGraph):
         values, indptr = weights / np.sqrt(weights.sum(axis=1, keepdims=True)), np.arange(len(rows) + 1) * rows.shape[1]
         M = sparse.csr_array((values.ravel(), rows.ravel(), indptr), shape=(len(rows), data.n))
         factor = (sparse.csr_array(M.T), -np.ones(M.shape[0]))
-        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), Structured(data.n, diag=degrees))]
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         ((U, _),) = self.terms(data)[0].laplacian.factors
