@@ -44,29 +44,30 @@ for name, share in kept.items():
 # %%
 # By cross-validation
 # -------------------
-# If there is a task, let it decide. :func:`lapwing.selection.nested_scores` scores all
+# If there is a task, let it decide. :func:`lapwing.comparison.compare` scores many
 # numbers of dimensions by few fits per fold, since the first d directions of a larger
 # solution are the solution for d. Its scores are those of a grid search. The task here
 # is to recognise a digit by its nearest neighbour.
 
-from lapwing.selection import nested_scores
+from lapwing.comparison import compare
 
 estimators = {
-    "PCA": PCA(most, svd_solver="full"),
-    "LPP, neighbours": LPP(most),
-    "LPP, semi": LPP(most, graph="semi"),
-    "MMC": MMC(most),
+    "PCA": PCA(svd_solver="full"),
+    "LPP, neighbours": LPP(),
+    "LPP, semi": LPP(graph="semi"),
+    "MMC": MMC(),
 }
-found = {name: nested_scores(estimator, X, y) for name, estimator in estimators.items()}
+tried = [1, 2, 3, 5, 7, 9, 11, 13, 15, 17, 20]
+found = compare(X, y, methods=estimators, dimensions=tried, judge="nearest", cv=3)
 
 figure, axes = plt.subplots(2, 1, figsize=(6.4, 7), layout="constrained", sharex=True)
-dimensions = np.arange(1, most + 1)
 for name, marker in zip(estimators, "osD^", strict=True):
-    axes[0].plot(dimensions, kept[name], marker=marker, ms=4, label=name)
-    axes[1].plot(dimensions, found[name].mean, marker=marker, ms=4, label=name)
+    axes[0].plot(np.arange(most) + 1, kept[name], marker=marker, ms=4, label=name)
+    accuracy = found.scores(name, "accuracy").mean(axis=0)
+    axes[1].plot(tried, accuracy, marker=marker, ms=4, label=name)
 axes[0].set(ylabel="share of the variance", title="What is kept", ylim=(0, 1))
 axes[1].set(
-    ylabel="accuracy, 5 folds",
+    ylabel="accuracy, 3 folds",
     title="What it is good for",
     xlabel="dimensions",
     ylim=(0.5, 1),
@@ -78,16 +79,11 @@ axes[1].legend(loc="lower right")
 plt.show()
 
 # %%
-# The best number is often one of many that are equally good.
-# :func:`lapwing.comparison.compare` therefore takes the fewest dimensions that are
-# within one standard error of the best, over all methods that it is given.
+# The best number is often one of many that are equally good. The recommendation is
+# therefore the fewest dimensions that are within one standard error of the best, over
+# all methods.
 
-from lapwing.comparison import compare
-
-comparison = compare(
-    X, y, methods=["PCA", "LPP", "MMC"], dimensions=[2, 5, 9, 13, 17, 20], cv=3
-)
-print(comparison.choice)
+print(found.choice)
 
 # %%
 # What to take home
@@ -101,8 +97,9 @@ print(comparison.choice)
 #   labels help where dimensions are few, and MMC stops gaining early: it has few
 #   directions that hold a margin.
 
-for name, scores in found.items():
-    at = np.array([scores.mean[d - 1] for d in (2, 5, 9, 20)])
+for row in found.summary():
+    at = [found.scores(row["method"])[:, tried.index(d)].mean() for d in (2, 5, 9, 20)]
     print(
-        f"{name:18} accuracy with 2, 5, 9, 20 dimensions: {at.round(3)}; best with {scores.best_dimension}"
+        f"{row['method']:18} accuracy with 2, 5, 9, 20 dimensions: {np.round(at, 3)}; "
+        f"best with {row['best_dimension']}"
     )

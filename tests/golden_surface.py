@@ -53,8 +53,6 @@ RESULTS = {
     "inspection.Loadings",
     "inspection.Stability",
     "Verification",
-    "selection.BootstrapError",
-    "selection.NestedScores",
     "tables.Prepared",
 }
 # What users call of a class, beside the class itself.

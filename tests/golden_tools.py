@@ -281,20 +281,6 @@ def _(names: Names) -> Record:
     return Record({}, {"angles": found.angles, "subspace": found.subspace, "scores": [found.score, found.pca_score]})
 
 
-@tool("nested_scores")
-def _(names: Names) -> Record:
-    X, _, y = rows("digits")
-    found = names.of("selection", "nested_scores")(names.made("LPP(6, pca=20)"), X, y, cv=3)
-    return Record({}, {"dimensions": found.dimensions, "scores": found.scores})
-
-
-@tool("bootstrap_error")
-def _(names: Names) -> Record:
-    X, _, y = rows("iris")
-    found = names.of("selection", "bootstrap_error")(names.made("LPP(2)"), X, y, n_bootstraps=5, random_state=0)
-    return Record({}, {"errors": found.errors, "others": [found.training_error, found.no_information_error]})
-
-
 @tool("SemiSupervised, LabelledSplit and labelled_scorer")
 def _(names: Names) -> Record:
     X, _, y = rows("digits")

@@ -13,7 +13,7 @@ from lapwing.comparison import compare
 from lapwing.graphs import KNN, Repulsion
 from lapwing.methods import METHODS
 from lapwing.metrics import neighborhood_preservation
-from lapwing.selection import SemiSupervised, bootstrap_error, nested_scores
+from lapwing.selection import SemiSupervised
 
 pa = pytest.importorskip("pyarrow")
 dataset = pytest.importorskip("pyarrow.dataset")
@@ -39,8 +39,6 @@ CALLS = {
     "compare": lambda R: compare(R, y, methods=["PCA"], dimensions=[1]),
     "stability": lambda R: lapwing.stability(MODEL, R, y),
     "loadings": lambda R: lapwing.loadings(MODEL, R, y),
-    "nested_scores": lambda R: nested_scores(lapwing.LPP(2), R, y),
-    "bootstrap_error": lambda R: bootstrap_error(lapwing.LPP(2), R, y),
     "NormalizedCut": lambda R: NormalizedCut(3).fit(R),
     "KNN": lambda R: KNN(5).build(R),
     "a comparison of neighbourhoods": lambda R: neighborhood_preservation(R, X),
@@ -107,8 +105,8 @@ def test_zarr_arrays_are_loaded_where_rows_are_chosen(tmp_path):
     zarr = pytest.importorskip("zarr")
     stored = zarr.open(str(tmp_path / "x.zarr"), mode="w", shape=X.shape, chunks=(40, 6), dtype="f8")
     stored[:] = X
-    expected = nested_scores(lapwing.LPP(2), X, y, cv=3).scores
-    np.testing.assert_array_equal(nested_scores(lapwing.LPP(2), stored, y, cv=3).scores, expected)
+    expected = lapwing.stability(MODEL, X, y, n_draws=3).angles
+    np.testing.assert_array_equal(lapwing.stability(MODEL, stored, y, n_draws=3).angles, expected)
 
 
 def test_tables_of_pyarrow_are_refused_where_rows_are_chosen(rows):

@@ -21,7 +21,6 @@ import lapwing
 from lapwing import LFDA, LSDA, KernelLDA, KernelLFDA
 from lapwing.data import as_data
 from lapwing.graphs import KNN, Complete, LocalClass, OtherClass, Reconstruction, SameClass
-from lapwing.selection import nested_scores
 
 X, Y = o.blobs(60, 7)
 Y = np.where((Y == 2) & (np.arange(60) % 3 > 0), 0, Y)  # classes of unequal size
@@ -202,10 +201,6 @@ def test_features_of_a_kernel_elsewhere():
         lapwing.to_onnx(model)
     with pytest.raises(ValueError, match="no matrix of directions"):
         lapwing.loadings(model)
-    with pytest.raises(ValueError, match="may depend on n_components"):
-        nested_scores(KernelLDA(2, features=RBFSampler(), pca=None), X, Y)
-    found = nested_scores(KernelLDA(2, features=RBFSampler(random_state=0), pca=None), X, Y, cv=2)
-    assert found.scores.shape == (2, 2)
 
 
 def test_kernel_local_fisher_is_its_definition():

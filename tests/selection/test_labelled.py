@@ -24,14 +24,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lapwing import LPP, MMC
+from lapwing import LPP
 from lapwing.graphs import KNN, SameClass
 from lapwing.selection import (
     LabelledSplit,
     SemiSupervised,
-    bootstrap_error,
     labelled_scorer,
-    nested_scores,
     retrieval_scorer,
 )
 
@@ -148,31 +146,6 @@ def test_scorer():
         scorer(model, X[~KNOWN], Y[~KNOWN])
     with pytest.raises(ValueError, match="scoring=3 must be"):
         labelled_scorer(3)
-
-
-@pytest.mark.parametrize("reducer", [LPP(9), SEMI, MMC(5), LinearDiscriminantAnalysis()], ids=repr)
-def test_nested_scores_of_labelled_rows(reducer):
-    found = nested_scores(reducer, X, Y, dimensions=[2, 5], cv=3)
-    for i, d in enumerate((2, 5)):
-        model = SemiSupervised(clone(reducer).set_params(n_components=d))
-        np.testing.assert_array_equal(found.scores[:, i], cross_val_score(model, X, Y, cv=LabelledSplit(3)))
-    own = nested_scores(reducer, X, Y, dimensions=[5], cv=KFold(3))  # unknown rows are held out, and not scored
-    expected = cross_val_score(SemiSupervised(clone(reducer).set_params(n_components=5)), X, Y, cv=KFold(3))
-    np.testing.assert_array_equal(own.scores[:, 0], expected)
-
-
-def test_bootstrap_of_labelled_rows():
-    found = bootstrap_error(SEMI, X, Y, n_bootstraps=4, random_state=0)
-    random, places = np.random.RandomState(0), np.flatnonzero(KNOWN)
-    for error in found.errors:
-        drawn = places[random.randint(len(places), size=len(places))]
-        rows = np.concatenate([drawn, np.flatnonzero(~KNOWN)])
-        out = np.setdiff1d(places, drawn)
-        model = SemiSupervised(SEMI).fit(X[rows], Y[rows])
-        assert error == pytest.approx(np.mean(model.predict(X[out]) != TRUE[out]))
-    truth = 1 - SemiSupervised(SEMI).fit(X, Y).score(X[~KNOWN], TRUE[~KNOWN])
-    assert abs(found.mean - truth) < 0.15  # a draw has two thirds of the labels; with -1 as a class it was 0.9 off
-    assert found.no_information_error > 0.8
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ from ..graphs import KNN, Propagated, Repulsion, SameClass, Target
 from ..methods import LPP, MMC, OLPP, KernelLDA, KernelLPP
 from ..methods import METHODS as NAMED
 from ..reducers import FreeReducer, KernelReducer, LinearReducer, Reducer
-from ..selection import fitted_models, is_automatic, reducer_of, takes_unknown_for_a_class, why_not_nested
+from ..selection import reducer_of, takes_unknown_for_a_class
+from ._nested import fitted_models, is_nested, is_nested_but_for_pca
 
 _SHRINKAGE_LDA = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
 _LINEAR = {name: cls for name, cls in NAMED.items() if issubclass(cls, LinearReducer)}
@@ -174,7 +175,7 @@ class Candidate(NamedTuple):
     @property
     def is_nested(self) -> bool:
         """Whether one fit can serve several numbers of dimensions."""
-        return is_automatic(reducer_of(self.estimator)) or why_not_nested(reducer_of(self.estimator)) is None
+        return is_nested(reducer_of(self.estimator)) or is_nested_but_for_pca(reducer_of(self.estimator))
 
 
 def has_the_usual_fit(estimator: Any) -> bool:
@@ -189,7 +190,7 @@ def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None)
     tried = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
         tried.append(most)
-    is_slow = not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
+    is_slow = not isinstance(reducer, Reducer) and not is_nested(reducer)
     if dimensions is None and len(tried) > SLOW_FITS and is_slow:
         tried = [tried[i] for i in np.linspace(1, len(tried) - 2, SLOW_FITS).round().astype(int)]
     return Candidate(estimator, tuple(tried), most, dimensions is not None)

@@ -278,9 +278,16 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         known = class_codes(y, count_rows(X))[0] >= 0
         passing = isinstance(self.reducer, str) and self.reducer == "passthrough"
         self.reducer_ = FunctionTransformer(accept_sparse=True) if passing else clone(self.reducer)
-        Z = reduced(self.reducer_, X, y, known)
+        labels = np.asarray(some_rows(y, known)).ravel()
+        if labels.dtype == object:
+            labels = np.array(labels.tolist())  # whole numbers, where it held nothing but these and -1
+        if not known.all() and takes_unknown_for_a_class(self.reducer_):
+            rows = some_rows(X, known)
+            Z = self.reducer_.fit(rows, labels).transform(rows)
+        else:
+            Z = some_rows(self.reducer_.fit(X, y).transform(X), known)
         nearest = KNeighborsClassifier(1, algorithm="brute")  # a model file holds no trees
-        self.classifier_ = clone(self.classifier or nearest).fit(Z, known_part(y, known))
+        self.classifier_ = clone(self.classifier or nearest).fit(Z, labels)
         self.classes_ = self.classifier_.classes_
         for source in (self.reducer_, self.classifier_):
             if hasattr(source, "n_features_in_"):
@@ -318,17 +325,3 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = inner is not None and inner.input_tags.pairwise
         tags.input_tags.sparse = inner is None or inner.input_tags.sparse
         return tags
-
-
-def reduced(reducer: Any, X: Any, y: Any, known: np.ndarray) -> Any:
-    """The labelled rows, reduced by a fit to all rows, or to the labelled ones if the reducer would take -1 for a class."""
-    if not known.all() and takes_unknown_for_a_class(reducer):
-        X, y = some_rows(X, known), known_part(y, known)
-        return reducer.fit(X, y).transform(X)
-    return some_rows(reducer.fit(X, y).transform(X), known)
-
-
-def known_part(y: Any, known: np.ndarray) -> np.ndarray:
-    """The known labels, as whole numbers where an array of objects held nothing but these and -1."""
-    labels = np.asarray(some_rows(y, known)).ravel()
-    return np.array(labels.tolist()) if labels.dtype == object else labels
