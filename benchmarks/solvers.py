@@ -32,8 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from lapwing.data import as_data
 from lapwing.graphs import KNN
-from lapwing.solvers import LanczosError, _ways
-from lapwing.solvers._solve import whitening
+from lapwing.solvers import LanczosError, _ways, whitening
 
 Pairs = tuple[np.ndarray, np.ndarray]
 

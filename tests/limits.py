@@ -80,8 +80,8 @@ SIZES = (
     "maps.LANCZOS_ROWS",
     "maps.FEW_SIDE",
     "neighbors.COPIES_ROWS",
-    "solvers._solve.FEW_ROWS",
-    "solvers._solve.MANY_ROWS",
+    "solvers.FEW_ROWS",
+    "solvers.MANY_ROWS",
 )
 
 

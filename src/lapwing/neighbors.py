@@ -163,8 +163,8 @@ def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray
     beyond = beyond**2 / 2 if cosine else beyond
     doubt = np.flatnonzero(data.host(beyond <= (d[:, -1] * (1 + 2 * TIE)).clip(PARALLEL if cosine else 0.0)))
     for some in np.array_split(doubt, 1 + doubt.size // DOUBTFUL_ROWS) if doubt.size else ():
-        known = (data.host(part) for part in (found[some], d[some, -1], beyond[some]))
-        found[some], d[some] = _settled(data, queries[some], members, *known, cosine)
+        near, kth, least = (data.host(part) for part in (found[some], d[some, -1], beyond[some]))
+        found[some], d[some] = _settled(data, queries[some], members, near, kth, least, cosine)
     return (found * 0 + data.own(queries)[:, None]).ravel(), found.ravel(), d.ravel()
 
 

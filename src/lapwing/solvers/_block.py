@@ -1,7 +1,6 @@
 """Block Lanczos with thick restarts: it multiplies many vectors at once, in the precision of the data.
 
-SciPy's ``lobpcg`` may fail to converge, and ARPACK multiplies one vector at a time, and finds a repeated eigenvalue once
-(``benchmarks/solvers.py`` compares them).
+SciPy's ``lobpcg`` may fail to converge, and ARPACK finds a repeated eigenvalue once (``benchmarks/solvers.py`` compares them).
 """
 
 from __future__ import annotations
@@ -35,7 +34,8 @@ def block_largest(
     """
     random, width = np.random.RandomState(0), _width(k)
     values, vectors, following = _search(apply, deflated, k, tol, random)
-    while _may_hide(values, width, tol):
+    # A block shows an eigenvalue at most as often as it is wide. One that occurs as often may hide more of its vectors.
+    while (values[:-width] - values[width - 1 : -1] <= tol * abs(values[0])).any():
         found = np.hstack([deflated, vectors])
         more, others, _ = _search(apply, found, width, tol, random, np.abs(values).max())
         following = float(more[0] + tol * abs(values[0]))
@@ -50,12 +50,6 @@ def _width(k: int) -> int:
     return min(max(-(-BASIS_PER_PAIR * k // BASIS_BLOCKS), NARROWEST_BLOCK), WIDEST_BLOCK)
 
 
-def _may_hide(values: np.ndarray, width: int, tol: float) -> bool:
-    """Whether an eigenvalue occurs as often as the block is wide, which is as often as a block can show it."""
-    gaps = values[:-width] - values[width - 1 : -1]
-    return bool((gaps <= tol * abs(values[0])).any())
-
-
 def _search(
     apply: Apply, deflated: np.ndarray, k: int, tol: float, random: np.random.RandomState, scale: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, float | None]:
@@ -67,10 +61,11 @@ def _search(
             break
         krylov.restart(values, rotation)
     else:
-        message = f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {MOST_RESTARTS} restarts, above {tol:.2g}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        said = f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {MOST_RESTARTS} restarts, above {tol:.2g}"
+        warnings.warn(said, ConvergenceWarning, stacklevel=2)
     following = float(values[k] + residuals[k]) if k < values.size else None
-    return values[:k], krylov.rotated(rotation[:, :k]), following
+    V = krylov.columns[:, krylov.before : -krylov.width]
+    return values[:k], V @ rotation[:, :k].astype(V.dtype), following
 
 
 class _Krylov:
@@ -93,12 +88,10 @@ class _Krylov:
         """Multiply by A until the basis is full."""
         while self.count + self.width <= self.size:
             new = slice(self.count, self.count + self.width)
-            block = self.columns[:, self.before :][:, new]
             self.count += self.width
-            H, self.R = self._append(apply(block))
+            H, self.R = self._append(apply(self.columns[:, self.before :][:, new]))
             H = H[self.before :]
-            self.T[new, : self.count] = H.T
-            self.T[: self.count, new] = H
+            self.T[new, : self.count], self.T[: self.count, new] = H.T, H
             self.T[new, new] = (H[new] + H[new].T) / 2
 
     def _append(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -121,10 +114,6 @@ class _Krylov:
         values, rotation = np.linalg.eigh(self.T)
         values, rotation = values[::-1], rotation[:, ::-1]
         return values, rotation, np.linalg.norm(self.R @ rotation[-self.width :], axis=0)
-
-    def rotated(self, rotation: np.ndarray) -> np.ndarray:
-        """V times the rotation."""
-        return self.columns[:, self.before : -self.width] @ rotation.astype(self.columns.dtype)
 
     def restart(self, values: np.ndarray, rotation: np.ndarray) -> None:
         """Keep F and the first Ritz vectors: so many that half of the room beyond k is free."""

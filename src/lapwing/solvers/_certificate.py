@@ -1,4 +1,4 @@
-"""The proof that a fit carries: how well what was found solves the problem, and how far from the true solution it can be."""
+"""The certificate of a fit: how well what was found solves the problem, and how far from the true solution it can be."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ class CertificateWarning(UserWarning):
     To make it an error, so that no such model is used:
 
     >>> import warnings
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing import LPP, CertificateWarning
+    >>> from lapwing import CertificateWarning
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", CertificateWarning)
-    ...     model = LPP(2).fit(load_iris().data)
+    ...     warnings.simplefilter("error", CertificateWarning)  # and then the fit
     """
 
 
@@ -38,27 +36,25 @@ class CertificateWarning(UserWarning):
 class Certificate:
     r"""How well eigenvectors V and eigenvalues :math:`\lambda` solve :math:`A v = \lambda B v` subject to :math:`V^\top B V = I`.
 
-    It is measured in the coordinates that the problem was solved in: the directions that ``pca=`` keeps and the constraint
-    sees. With a ridge, B includes it. None is not known.
+    It is measured in the directions that ``pca=`` keeps and the constraint sees. With a ridge, B includes it. None is not known.
 
     Attributes
     ----------
     residual : float
-        The largest :math:`\|A v - \lambda B v\| / ((\|A\| + |\lambda| \|B\|) \|v\|)`: by what share of A and B these would
-        have to change for v to be exact.
+        The largest :math:`\|A v - \lambda B v\| / ((\|A\| + |\lambda| \|B\|) \|v\|)`: v is exact for A and B that differ by
+        this share.
     constraint_error : float
         :math:`\|V^\top B V - I\|`, or the part of V along directions that it must not have, such as the constant.
     rank : int or None
         How many directions the data and the constraint leave.
     condition : float or None
-        The largest eigenvalue of B over the smallest that counts, 1 for orthogonal directions. Digits are lost where it is
-        large.
+        The largest eigenvalue of B over the smallest that counts: where it is large, digits are lost.
     gap : float or None
-        The distance from the last eigenvalue that was kept to the next one: at 0, which direction came last is arbitrary.
-        Infinity says that all directions were kept.
+        The distance from the last eigenvalue to the next one, infinite where all were kept: at 0, which direction came last is
+        arbitrary.
     angle : float or None
-        The largest angle, in radians, that the space of the found directions can have with the true one (Davis and Kahan), as
-        the inner product of B measures it. It takes A and B as exact.
+        The largest angle, in radians, that the space of the directions can have with the true one (Davis and Kahan), as the
+        inner product of B measures it. It takes A and B as exact.
     tolerance : float
         The largest ``residual`` and ``constraint_error`` with which the certificate holds: 1e-6, and 1e-3 for X in float32.
 
@@ -94,17 +90,13 @@ class Certificate:
         parts += [] if degrees is None else [f"at most this far from the true directions {degrees:.1e} degrees"]
         return ", ".join(parts)
 
-    def _repr_html_(self) -> str:
-        verdict = "solves its problem" if self.holds else f"exceeds the tolerance of {self.tolerance:g}"
-        return f"<p><strong>{verdict}</strong>: {self}</p>"
-
 
 def certify(solution: Any, dtype: Any = np.float64, who: str = "the solver") -> Certificate:
     """Check eigenpairs, whichever solver found them: a ``Solution`` says what was to be solved. Warn where they are not right.
 
-    By the theorem of Davis and Kahan (https://doi.org/10.1137/0707001), in coordinates in which B is the identity, the sine of
-    the angle is at most the norm of the residuals, over the distance to the eigenvalues that are left out (the next may be
-    wrong by as much as the residual), over the smallest singular value of the directions.
+    By the theorem of Davis and Kahan (https://doi.org/10.1137/0707001), where B is the identity, the sine of the angle is at
+    most the norm of the residuals, over the distance to the eigenvalues that are left out (the next may be wrong by as much as
+    the residual), over the smallest singular value of the directions.
     """
     s, T, mu, n = solution, solution.T, solution.values - solution.shift, len(solution.vectors)
     V, known = s.vectors.astype(np.float64, copy=False), s.B is None or T is not None

@@ -54,10 +54,8 @@ class Standard:
     def invariant(self) -> bool:
         """Whether M maps the deflated space into itself, as it does for eigenvectors, and so the space orthogonal to it, too."""
         D: Any = self.deflated
-        n = len(D)
-        image = self.M @ D
-        other = self.M @ (np.random.RandomState(0).standard_normal(n) / np.sqrt(n)).astype(D.dtype)
-        scale = max(abs(self.bound), float(np.linalg.norm(other)))
+        image, other = self.M @ D, np.random.RandomState(0).standard_normal(len(D)) / np.sqrt(len(D))
+        scale = max(abs(self.bound), float(np.linalg.norm(self.M @ other.astype(D.dtype))))
         return bool(np.linalg.norm(image - D @ (D.T @ image)) <= RESIDUALS[D.dtype.name] * scale)
 
 
@@ -91,8 +89,7 @@ def decomposed(M: np.ndarray, k: int) -> Pairs:
 def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
     # Each product is deflated. Where the matrix does not map the deflated space into itself, vectors must be before it, too.
     D: Any = problem.deflated
-    flipped = problem.flipped
-    apply = flipped if problem.invariant else lambda V: flipped(V - D @ (D.T @ V))
+    apply: Apply = problem.flipped if problem.invariant else lambda V: problem.flipped(V - D @ (D.T @ V))
     values, vectors, following = largest(apply, D, k, restarts, problem.tol)
     return Pairs(problem.bound - values, vectors, problem.bound - following)
 
@@ -103,29 +100,23 @@ def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
     D: Any = problem.deflated
     shift = float(SHIFT_SHARE * M.diagonal().mean())
     try:
-        factor = factorised(M + shift * sparse.eye_array(M.shape[0]))
+        inverted = inverse(M + shift * sparse.eye_array(M.shape[0]))
     except RuntimeError as error:  # SuperLU says that the matrix is singular
         raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
     # The inverse is huge along the constant, so what rounding leaves of the constant must be removed from each product.
-    _, V, following = largest(lambda V: factor.solve(V - D @ (D.T @ V)), D, k, restarts, problem.tol)
+    _, V, following = largest(lambda V: inverted @ (V - D @ (D.T @ V)), D, k, restarts, problem.tol)
     # The smallest eigenvalues are far below the shift, so that M itself is used to tell them apart.
     values, rotation = np.linalg.eigh(V.T @ (M @ V))
     return Pairs(values, V @ rotation, 1 / following - shift if following > 0 else None)
 
 
-def factorised(M: Any) -> Any:
-    """The factors of a sparse, symmetric, positive definite matrix."""
-    return splu(sparse.csc_array(M), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-
-
 def inverse(M: Any) -> LinearOperator:
     """The inverse of a sparse, symmetric, positive definite matrix, by its factors. No dense matrix is formed."""
-    factor = factorised(M)
-
-    def solved(V: np.ndarray) -> np.ndarray:
-        return factor.solve(np.asarray(V, dtype=np.float64))
-
-    return LinearOperator(M.shape, matvec=solved, rmatvec=solved, matmat=solved, rmatmat=solved, dtype=np.float64)
+    options: Any = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+    factor = splu(sparse.csc_array(M), **options)
+    names = ("matvec", "matmat", "rmatvec", "rmatmat")
+    products: Any = dict.fromkeys(names, lambda V: factor.solve(np.asarray(V, dtype=np.float64)))
+    return LinearOperator(M.shape, dtype=np.float64, **products)
 
 
 def block_lanczos(problem: Standard, k: int) -> Pairs:
@@ -163,11 +154,8 @@ def krylov(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``. A repeated eigenvalue may occur only once."""
     n = start.size
-    A = LinearOperator(
-        (n, n), matvec=lambda v: (w := apply(np.ravel(v))) - deflated @ (deflated.T @ w), dtype=np.float64
-    )
-    # The start is projected, and so is every vector that follows from it.
-    start = start - deflated @ (deflated.T @ start)
+    A = LinearOperator((n, n), matvec=lambda v: (w := apply(v.ravel())) - deflated @ (deflated.T @ w), dtype=np.float64)
+    start = start - deflated @ (deflated.T @ start)  # and so every vector that follows from it
     values, vectors = seeded_eigsh(A, k, start=start, ncv=min(n, max(3 * k + 1, 20)), tol=tol, maxiter=restarts)
     # Rounding brings back some of what is deflated where its eigenvalues are huge.
     vectors = vectors[:, ::-1]
