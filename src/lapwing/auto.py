@@ -140,6 +140,7 @@ class Settings(NamedTuple):
     # In units of the constraint's mean eigenvalue; None is chosen by the spread of the constraint, once that is known.
     ridge: float | None
     equal_say: bool
+    is_too_large: bool = False  # whether ``pca=`` asks for directions that cannot be found
     by_products: bool = False  # whether few directions of rows of words, where these are sparse, need no dense matrix
     of_words: bool = False  # whether nearly all entries of the rows are 0, or they are too large to be decomposed whole
 
@@ -188,12 +189,8 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         )
     if not automatic:
         keep = Keep(pca, count or 1, principal=principal)
-        if large and keep.at_most is None and pca != "lanczos" and not (pca is None and instead):
-            raise ValueError(
-                f"pca={pca!r} takes all directions of X, which is too large for that (sparse, {data.X.shape}); give a number of "
-                "directions, such as pca=300"
-            )
-        return Settings(count, keep, ridge, graphs.equal_say, of_words=of_words)
+        too_large = large and keep.at_most is None and pca != "lanczos" and not (pca is None and instead)
+        return Settings(count, keep, ridge, graphs.equal_say, too_large, of_words=of_words)
     if (ridge is None or ridge > 0) and not (rules.of_kernel and by_default and not graphs.labels_alone):
         kept: Any = None
     else:

@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, LONG_ROWS, WORD_SHARE, Array, memory_map, row_blocks
+from ._arrays import BLOCK_BYTES, LONG_ROWS, WORD_SHARE, Array, row_blocks
 from ._labels import class_codes
 from ._validation import check_in_memory, check_rows, reword_error
 from .neighbors import Edges, Request, bound, find
@@ -61,8 +61,7 @@ def validated(
     arrays = [X] if fitting else [X, *vars(estimator).values()]
     foreign = any(hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray | np.generic) for a in arrays)
     kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
-    if isinstance(X, np.memmap) and memory_map(X):
-        kind = "blocks"
+    kind = "blocks" if isinstance(X, np.memmap) else kind
     if kind == "blocks" and not in_blocks:
         check_in_memory(X, "a batch of partial_fit" if least else type(estimator).__name__)
     elif kind:
@@ -88,11 +87,16 @@ def validated(
     except ValueError as error:
         reword_error(error)
         raise
-    kept = None
-    if sample_weight is not None:
-        X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
+    if sample_weight is not None:  # rows of weight 0 are left out
+        sample_weight = checked_weights(sample_weight, X.shape[0])
+        there = np.flatnonzero(sample_weight)
+        if there.size < (least or 2):
+            raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
+        if y is not None and len(y := column_or_1d(y)) == X.shape[0]:
+            y = y[there]
+        X, sample_weight = X if there.size == X.shape[0] else X[there], sample_weight[there]
     data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
-    data.given, data.kept = given, kept
+    data.given = given
     return data
 
 
@@ -122,28 +126,14 @@ def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
     return SparseData(canonical(X), y, weights) if sparse.issparse(X) else Data(X, y, weights)
 
 
-def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:
-    """The rows whose weight is not 0, their labels, their weights and, where some rows are left out, their numbers."""
-    weights = checked_weights(weights, X.shape[0])
-    there = np.flatnonzero(weights)
-    if there.size < least:
-        raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
-    if there.size == weights.size:
-        return X, y, weights, None
-    if y is not None and len(y := column_or_1d(y)) == weights.size:
-        y = y[there]
-    return X[there], y, weights[there], there
-
-
 def checked_weights(weights: Any, n: int) -> np.ndarray:
     """The weights of n samples, which are 0 or more, and not all 0."""
     weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} samples; pass one weight per sample")
-    if (weights < 0).any():
-        raise ValueError(f"sample_weight has {(weights < 0).sum()} negative weights; they count samples, 0 or more")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample, so that none is left; give some a weight above 0")
+    if weights.shape != (n,) or (weights < 0).any() or not weights.any():
+        what = f"shape {weights.shape}, {(weights < 0).sum()} negative weights and {(weights > 0).sum()} above 0"
+        raise ValueError(
+            f"sample_weight has {what}; X has {n} samples: pass one number for each, 0 or more, not all zero"
+        )
     return weights
 
 
@@ -190,7 +180,6 @@ class Data:
     knows_gram = False  # whether products of columns cost little, as those of tensors and of sums do
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
-    kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
     shares: Any = None  # the share of the samples that are not 0, of each column, once deviations were asked for
     is_divided = False  # whether columns were divided by their deviations
     is_ready = True  # whether sums over the rows can be asked for, which rows in blocks need to know their graphs for
@@ -547,10 +536,15 @@ class SparseData(Data):
         return min(self.n, self.d) > (LARGE_SIDE if np.mean(self.shares) < WORD_SHARE else WHOLE_SIDE)
 
     @cached_property
-    def _full(self) -> tuple[np.ndarray, Data]:
-        """The columns without zeros, and their entries as dense rows."""
-        full = np.flatnonzero(np.bincount(self.X.indices, minlength=self.d) == self.n)
-        return full, Data(self.X[:, full].toarray(), weights=self.weights)
+    def _moved(self) -> tuple[sparse.csr_array, np.ndarray]:
+        """The rows with the columns that have no zeros about their mean, and what was subtracted. The others reach the origin."""
+        full = np.bincount(self.X.indices, minlength=self.d) == self.n
+        if not full.any():
+            return self.X, np.zeros(self.d)
+        origin = np.where(full, np.bincount(self.X.indices, self.X.data, self.d) / self.n, 0.0)
+        return sparse.csr_array(
+            (self.X.data - origin[self.X.indices], self.X.indices, self.X.indptr), self.X.shape
+        ), origin
 
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
         return np.subtract(self.X[rows, columns].toarray(), about[columns], dtype=np.float64)
@@ -560,9 +554,8 @@ class SparseData(Data):
             return self._mean
         w = np.ones(self.n) if degrees is None else degrees
         w = w if self.weights is None else w * self.weights
-        mean = np.asarray(self.X.T.astype(np.float64) @ w).ravel() / w.sum()
-        full, dense = self._full
-        mean[full] = dense.mean(degrees)
+        X, origin = self._moved
+        mean = origin + X.T.astype(np.float64) @ w / w.sum()
         if degrees is None:
             self._mean = mean
         return mean
@@ -583,15 +576,11 @@ class SparseData(Data):
         return divided
 
     def gram(self, about: np.ndarray) -> np.ndarray:
-        """As for dense rows. A column that is mostly its mean would lose digits in products, so it is centred as a dense one."""
         if not self.is_wide or (about is self._mean and self._gram is not None):
             return super().gram(about)
-        X = self.X.astype(np.float64)
-        flat = self.n * about**2 > 0.5 * np.asarray(X.power(2).sum(axis=0)).ravel()
-        rest, m = X[:, np.flatnonzero(~flat)], about[~flat]
-        cross = np.asarray(rest @ m)
-        dense = np.subtract(X[:, np.flatnonzero(flat)].toarray(), about[flat])
-        total = (rest @ rest.T).toarray() - cross[:, None] - cross + m @ m + dense @ dense.T
+        X, shift = self._moved[0].astype(np.float64), about - self._moved[1]
+        cross = X @ shift
+        total = (X @ X.T).toarray() - cross[:, None] - cross + shift @ shift
         if self.weights is not None:
             roots = np.sqrt(self.weights)
             total = roots[:, None] * total * roots
@@ -600,17 +589,18 @@ class SparseData(Data):
         return total
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Data:
-        return Data((self.X @ N - about @ N).astype(self.X.dtype, copy=False), self.y, self.weights)
+        X, origin = self._moved
+        return Data((X @ N - (about - origin) @ N).astype(self.X.dtype, copy=False), self.y, self.weights)
 
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
-        """xᵀMx - 2 m xᵀM1 + m² 1ᵀM1 for each column x of mean m. Columns that are mostly their mean lose digits here."""
-        M, X = M if self.weights is None else M.repeated(self.weights), self.X.astype(np.float64, copy=False)
+        """xᵀMx - 2 m xᵀM1 + m² 1ᵀM1 for each column x of mean m."""
+        M = M if self.weights is None else M.repeated(self.weights)
         if M.is_diagonal:
             return np.zeros(self.d) if M.diag is None else self._spread(about, M.diag)
-        squares, M1 = X.power(2), M @ np.ones(self.n)
-        found = about**2 * M1.sum() - 2 * about * (M1 @ X)
+        X, shift, M1 = self._moved[0].astype(np.float64), about - self._moved[1], M @ np.ones(self.n)
+        found = shift**2 * M1.sum() - 2 * shift * (M1 @ X)
         if M.diag is not None:
-            found += M.diag @ squares
+            found += M.diag @ X.power(2)
         if M.sparse is not None:
             entries = 2 + 2 * M.sparse.nnz * X.nnz // self.n**2  # of a row of the product
             for rows in row_blocks(self.n, entries):
@@ -619,44 +609,29 @@ class SparseData(Data):
             U = sparse.csc_array(U)
             for columns in row_blocks(c.size, self.d):
                 found += c[columns] @ (U[:, columns].T @ X).power(2)
-        flat = np.flatnonzero(self.n * about**2 > 0.5 * np.asarray(squares.sum(axis=0)).ravel())
-        dense = sparse.csc_array(X[:, flat])
-        for part in row_blocks(flat.size, self.n):
-            found[flat[part]] = Data(dense[:, part].toarray()).form_diagonal(M, about[flat[part]])
         return found
 
     def _spread(self, about: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The sum of squares of each column about a point, each row weighed."""
-        X, each = self.X, np.repeat(w, np.diff(self.X.indptr))
-        stored = np.bincount(X.indices, each * (X.data - about[X.indices]) ** 2, minlength=self.d)
+        X, origin = self._moved
+        shift, each = about - origin, np.repeat(w, np.diff(X.indptr))
+        stored = np.bincount(X.indices, each * (X.data - shift[X.indices]) ** 2, minlength=self.d)
         zeros = w.sum() - np.bincount(X.indices, each, minlength=self.d)
-        zeros[self._full[0]] = 0.0
-        return stored + np.maximum(zeros, 0.0) * about**2
+        return stored + np.maximum(zeros, 0.0) * shift**2
 
     def centred(self, about: np.ndarray) -> LinearOperator:
-        X, full = self._moved, self._full[0]
-        about = about.copy()
-        about[full] -= self.mean()[full]
+        X, shift = self._moved[0], about - self._moved[1]
         return LinearOperator(
             X.shape,
-            matvec=lambda v: X @ np.ravel(v) - about @ np.ravel(v),
-            rmatvec=lambda u: X.T @ np.ravel(u) - about * np.sum(u),
-            matmat=lambda V: X @ V - about @ V,
-            rmatmat=lambda U: X.T @ U - np.outer(about, U.sum(axis=0)),
+            matvec=lambda v: X @ np.ravel(v) - shift @ np.ravel(v),
+            rmatvec=lambda u: X.T @ np.ravel(u) - shift * np.sum(u),
+            matmat=lambda V: X @ V - shift @ V,
+            rmatmat=lambda U: X.T @ U - np.outer(shift, U.sum(axis=0)),
             dtype=np.float64,
         )
 
-    @cached_property
-    def _moved(self) -> sparse.csr_array:
-        """The rows with their full columns about the mean. The other columns reach the origin."""
-        if not self._full[0].size:
-            return self.X
-        full, moved = np.isin(self.X.indices, self._full[0]), self.X.astype(np.float64)
-        moved.data[full] = (moved.data - self.mean()[moved.indices])[full]
-        return moved
-
     def _near_origin(self, rows: np.ndarray) -> Array:
-        return self._moved[rows].astype(np.float64)
+        return self._moved[0][rows].astype(np.float64)
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         found = np.empty(i.size)

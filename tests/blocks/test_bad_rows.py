@@ -52,7 +52,7 @@ def test_nan_and_infinity_are_named(kind, rows, tmp_path):
     [
         ((900,), "f8", r"X has 1 dimensions, shape \(900,\)"),
         ((3, 4, 5), "f8", "X has 3 dimensions"),
-        ((30, 4), "c16", "X holds complex128, not numbers"),
+        ((30, 4), "c16", "holds complex128, not numbers"),
         ((30, 0), "f8", r"X has 0 features, shape \(30, 0\)"),
         ((1, 4), "f8", "X has 1 samples, but 2"),
         ((0, 4), "f8", "X has 0 samples"),
@@ -74,7 +74,7 @@ def test_bad_memory_maps(tmp_path):
     with memory(line), pytest.raises(ValueError, match="X has 1 dimensions"):
         LPP(2).fit(line)
     words = memmap(np.zeros((500, 3), "<U8"), tmp_path)
-    with memory(words, 0.01), pytest.raises(ValueError, match="not numbers"):
+    with memory(words, 0.01), pytest.raises(ValueError, match="must be numbers"):
         LPP(2).fit(words)
 
 

@@ -470,8 +470,6 @@ def test_directions_near_rounding_do_not_move_the_origin(name):
     np.testing.assert_allclose(fitted.dual_coef_.sum(axis=1), 0, atol=1e-9 * np.abs(fitted.dual_coef_).max())
     Z, other = fitted.transform(A), make(2).fit(A[order], y[order]).transform(A)
     np.testing.assert_allclose(np.abs(other), np.abs(Z), atol=1e-8 * np.abs(Z).max())
-    if name != "KernelLFDA":  # whose constraint is no diagonal matrix, so that the objective has no shares
-        assert make(0.9).fit(A, y).eigenvalues_.size == 2
 
 
 @pytest.mark.parametrize("method", [TangentialMaps, LaplacianEigenmaps])

@@ -61,7 +61,7 @@ def score(model, X, y, train, new):
     return found, np.sqrt(found * (1 - found) / (new.stop - new.start))
 
 
-@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("model", MODELS[::2], ids=repr)
 def test_either_way_of_a_size_scores_alike(model, monkeypatch):
     X, y = texts(660, 900)
     base, error = score(model, X, y, TRAIN, NEW)
@@ -72,13 +72,15 @@ def test_either_way_of_a_size_scores_alike(model, monkeypatch):
             assert abs(score(model, rows, y, TRAIN, NEW)[0] - base) <= error, size
 
 
-@pytest.mark.parametrize(("n", "k", "by_steps"), [(2060, 4, True), (2500, 4, False), (2060, 80, False)])
+@pytest.mark.parametrize(("n", "k", "by_steps"), [(206, 4, True), (250, 4, False), (206, 8, False)])
 def test_a_known_number_of_directions_is_found_by_the_cheaper_way(n, k, by_steps, monkeypatch):
-    """By steps of Lanczos where rows and columns are about 2,000 or more, unless many more rows or directions make these dear."""
+    """By steps of Lanczos where rows and columns are many, unless many more rows or directions make these dear."""
+    for size, value in {"maps.LANCZOS_ROWS": 50, "maps.FEW_SIDE": 200, "maps.FEW": 5}.items():
+        other_way_from(monkeypatch, size, value)
     rng = np.random.RandomState(0)
-    X = rng.standard_normal((n, 2050)) + 9 * rng.standard_normal((n, 200)) @ rng.standard_normal((200, 2050))
+    X = rng.standard_normal((n, 205)) + 9 * rng.standard_normal((n, 20)) @ rng.standard_normal((20, 205))
     seen = directions_by_lanczos(monkeypatch)
-    OLPP(k, graph="supervised").fit(X, np.arange(n) % 100)
+    OLPP(k, graph="supervised").fit(X, np.arange(n) % 10)
     assert bool(seen) == by_steps
 
 
@@ -108,12 +110,8 @@ def documents():
 @pytest.mark.parametrize("limit", [500, 1800, 4000])
 @pytest.mark.parametrize("model", [LPP("auto", graph="supervised"), MMC(4)], ids=repr)
 def test_scores_are_smooth_over_columns_and_rows(model, limit, documents):
-    """Means of three sizes on each side."""
     X, y = documents
     for along in ("rows", "columns"):
-        sides = []
-        for steps in ((-3, -2, -1), (1, 2, 3)):
-            sizes = [(limit + step, 4040) if along == "rows" else (4040, limit + step) for step in steps]
-            sides.append([score(model, X[:, :d], y, slice(0, n), slice(4040, 5040)) for n, d in sizes])
-        below, above = np.mean(sides, axis=1)
+        sizes = [(limit + step, 4040) if along == "rows" else (4040, limit + step) for step in (-1, 1)]
+        below, above = (score(model, X[:, :d], y, slice(0, n), slice(4040, 5040)) for n, d in sizes)
         assert abs(above[0] - below[0]) <= below[1], along

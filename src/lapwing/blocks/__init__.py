@@ -65,6 +65,9 @@ def as_blocks(X: Any, columns: Any = None) -> Blocks | None:
     """
     package = type(X).__module__.partition(".")[0]
     check_rows(X)
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and len(shape) != 2:
+        raise ValueError(f"X has {len(shape)} dimensions, shape {shape}; it must have two: rows and features")
     if isinstance(X, Blocks):
         blocks: Any = X
     elif package == "dask":
@@ -141,12 +144,12 @@ class BlockData(Data):
         """Raise where the rows with links and the sums of products, which are held, need too much of the working memory."""
         queries = max((min(r.queries or self.n, self.n) for r in requests), default=0)
         rows = sum(min(r.queries or self.n, self.n) * (1 + r.n_neighbors) for r in requests)
-        size, room = rows * self.d * self.dtype.itemsize + 4 * self.d**2 * 8, working_memory()
-        if size > HELD_SHARE * room:
+        size = rows * self.d * self.dtype.itemsize + 4 * self.d**2 * 8
+        if size > HELD_SHARE * working_memory():
             raise ValueError(
-                f"queries={queries} and their neighbours, up to {rows:,} rows of {self.d} features, take {size / 2**20:,.0f} MiB "
-                f"with the sums of products, more than half of scikit-learn's working_memory of {room / 2**20:,.0f} MiB; use "
-                f"fewer queries or neighbours, or sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
+                f"queries={queries} and their neighbours, up to {rows:,} rows of {self.d} features, take {size / 2**20:,.0f} "
+                "MiB, more than half of scikit-learn's working_memory; use fewer queries or neighbours, or "
+                f"sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
             )
 
     # ---- the passes

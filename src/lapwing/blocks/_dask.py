@@ -28,8 +28,6 @@ class DaskBlocks(Blocks):
         if not isinstance(array, require("dask.array", "dask").Array):
             kind = type(array).__name__
             raise TypeError(f"X is a dask {kind}; pass a dask array, for example X.to_dask_array(lengths=True)")
-        if array.ndim != 2:
-            raise ValueError(f"X has {array.ndim} dimensions, shape {array.shape}; it must have two: rows and features")
         if np.isnan(array.shape).any():
             raise ValueError(f"X has blocks of unknown size, shape {array.shape}; call X.compute_chunk_sizes() first")
         # Whole rows in each block, and no empty blocks. With the other method everything starts again when a worker dies.

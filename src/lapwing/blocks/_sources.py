@@ -85,11 +85,6 @@ class ArrayBlocks(Blocks):
     """A two-dimensional array that is sliced by rows: numpy.memmap or zarr.Array."""
 
     def __init__(self, array: Any):
-        if array.ndim != 2:
-            shape = tuple(array.shape)
-            raise ValueError(f"X has {array.ndim} dimensions, shape {shape}; it must have two: rows and features")
-        if np.dtype(array.dtype).kind not in "fiub":
-            raise ValueError(f"X holds {array.dtype}, not numbers; convert it first")
         self._array, self.array = array, np.asarray(array) if isinstance(array, np.memmap) else None
         self.shape, self.dtype = (int(array.shape[0]), int(array.shape[1])), float_dtype(array.dtype)
 

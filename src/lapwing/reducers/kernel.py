@@ -83,19 +83,19 @@ class KernelReducer(ProjectingReducer):
             raise ValueError(f"the kernel matrix of {data.n} samples would take {size}; give landmarks=, such as 1000")
         if self.kernel != "precomputed":
             return data
-        rows = KernelData(data.X if data.kept is None else data.X[:, data.kept], data.y, data.weights)
-        rows.given, rows.kept, rows.n_columns = data.given, data.kept, data.d
+        if data.weights is not None and data.n < data.d:
+            raise ValueError('sample_weight has zeros; with kernel="precomputed" leave those rows and columns out of X')
+        rows = KernelData(data.X, data.y, data.weights)
+        rows.given = data.given
         return rows
 
     def _in_features(self, data: Data) -> Data:
         """The rows as ``features=`` maps them, which is fitted to all of them, or to the first of several batches."""
-        defaults = signature(type(self)).parameters
-        for name in ("kernel", "gamma", "degree", "coef0", "kernel_params", "landmarks"):
-            value = getattr(self, name)
-            if value != defaults[name].default and not (name == "gamma" and isinstance(value, str)):
-                raise ValueError(
-                    f"{name}={value!r} does not act beside features={self.features!r}: its own parameters do"
-                )
+        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "landmarks")
+        given = [name for name in names if getattr(self, name) != signature(type(self)).parameters[name].default]
+        if given and not (given == ["gamma"] and isinstance(self.gamma, str)):
+            what = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
+            raise ValueError(f"{what} does not act beside features={self.features!r}: its own parameters do")
         seen = hasattr(self, "moments_")
         scale = self.scale_ if seen else auto.units(self, self._graphs(data), None, data)
         rows = data if scale is None else data.divided(scale)
@@ -155,10 +155,6 @@ class KernelReducer(ProjectingReducer):
             self.intercept_ = (signs * (dual @ F.origin + F.mean @ V)).astype(data.X.dtype)
             self.X_fit_ = None if self.kernel == "precomputed" else data.X.copy()
             self.dual_coef_ = np.ascontiguousarray(signs[:, None] * dual, dtype=data.X.dtype)
-            # Columns of samples of weight 0 count for nothing.
-            if data.kept is not None and self.kernel == "precomputed":
-                every = np.zeros((len(dual), data.n_columns), dtype=data.X.dtype)
-                every[:, data.kept], self.dual_coef_ = self.dual_coef_, every
         self.gamma_ = self.settings_["gamma"] = kernel.gamma
 
     transform = takes_tensors(ProjectingReducer.transform)

@@ -76,6 +76,9 @@ class LinearReducer(ProjectingReducer):
         return (X @ back + self.mean_).astype(X.dtype, copy=False)
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
+        if chosen.is_too_large:
+            what = f"pca={chosen.keep.share} takes all directions of X, which is too large for that (sparse, {data.X.shape})"
+            raise ValueError(f"{what}; give a number of directions, such as pca=300")
         matrices = [problem.subject_to, *(term.laplacian for term in problem.minimise)]
         thin = all(M is ORTHOGONAL or (M.sparse is None and M.rest is None) for M in matrices)
         centre = auto.centre(getattr(self, "center", "auto"), problem, data.weights)
