@@ -277,8 +277,8 @@ def _(names: Names) -> Record:
 @tool("stability")
 def _(names: Names) -> Record:
     X, _, y = rows("iris")
-    found = names["stability"](names.made('LPP(2, graph="supervised")'), X, y, n_draws=9, n_permutations=19)
-    return Record({}, {"angles": found.angles, "subspace": found.subspace, "scores": [found.score, found.pca_score]})
+    found = names["stability"](names.made('LPP(2, graph="supervised")'), X, y, n_draws=9)
+    return Record({}, {"angles": found.angles, "subspace": found.subspace})
 
 
 @tool("SemiSupervised, LabelledSplit and labelled_scorer")

@@ -68,8 +68,7 @@ def test_the_table(capsys):
     model = LPP(2, graph="supervised").fit(frame.data, frame.target)
     found = lapwing.loadings(model, frame.data, frame.target, n_draws=20, level=0.5)
     rows = found.rows()
-    assert list(found) == rows
-    assert len(rows) == len(found) == 8
+    assert len(rows) == 8
     assert [row["component"] for row in rows] == ["lpp0"] * 4 + ["lpp1"] * 4
     assert [row["rank"] for row in rows] == [1, 2, 3, 4] * 2
     sizes = np.abs([row["loading"] for row in rows]).reshape(2, 4)

@@ -106,7 +106,6 @@ MODELS = {
     "trace ratio": LPP(2, graph=NEAR, penalty=Repulsion(15, queries=200), constraint="trace-ratio"),
     "several": LPP(2, graph=KNN(5, queries=100) + SameClass() - 0.1 * Repulsion(9, queries=80)),
     "some columns": LPP(2, graph=On([0, 1, 2], NEAR)),
-    "share": LPP(0.5, graph=NEAR),
     "not centred": LPP(2, graph=NEAR, center=False),
     "plain mean": LPP(2, graph=NEAR, center="mean"),
     "units": LPP(2, graph=NEAR, standardize=True),

@@ -18,7 +18,7 @@ from ._resampling import check_level, half_fits, interval, matched
 
 @dataclass(frozen=True, eq=False)
 class Loadings:
-    """The weights of features in components. ``str`` prints the leading ones, and iteration gives all as dictionaries.
+    """The weights of features in components. ``str`` prints the leading ones.
 
     Attributes
     ----------
@@ -73,12 +73,6 @@ class Loadings:
     def to_frame(self, n_features: int | None = None) -> Any:
         """The rows that :meth:`rows` gives, as a pandas.DataFrame."""
         return require("pandas", "tables").DataFrame(self.rows(n_features))
-
-    def __iter__(self) -> Any:
-        return iter(self.rows())
-
-    def __len__(self) -> int:
-        return self.values.size
 
     def __str__(self) -> str:
         rows = self.rows(10)

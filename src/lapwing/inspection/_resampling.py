@@ -23,20 +23,14 @@ def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -
     """
     X, y = indexable(X, y)
     random, n = check_random_state(random_state), count_rows(X)
-    codes = classes_of(y, n)
-    codes = np.zeros(n, dtype=int) if codes is None else codes
+    try:
+        codes = np.zeros(n, dtype=int) if y is None else class_codes(y, n)[0]
+    except ValueError:  # y holds no classes
+        codes = np.zeros(n, dtype=int)
     members = [np.flatnonzero(codes == label) for label in np.unique(codes)]
     for _ in range(n_draws):
         drawn = np.sort(np.concatenate([random.permutation(rows)[: (rows.size + 1) // 2] for rows in members]))
         yield clone(estimator).fit(some_rows(X, drawn), None if y is None else some_rows(y, drawn))
-
-
-def classes_of(y: Any, n: int) -> np.ndarray | None:
-    """Labels as numbers, -1 where unknown; None where y holds no classes."""
-    try:
-        return None if y is None else class_codes(y, n)[0]
-    except ValueError:
-        return None
 
 
 def matched(found: np.ndarray, expected: np.ndarray) -> np.ndarray:

@@ -363,8 +363,7 @@ def _stability(comparison: Any, X: Any, draws: int) -> dict[str, Any]:
     """How certain the recommended directions are."""
     model, X, y = _refitted(comparison, X)
     found = stability(model, X, y, n_draws=draws)
-    facts = {"score": found.score, "pca": found.pca_score, "p": found.p_value, "rows": found.rows()[:COMPONENTS]}
-    return {"method": comparison.choice[0], "draws": draws, "measure": found.measure, **facts}
+    return {"method": comparison.choice[0], "draws": draws, "rows": found.rows()[:COMPONENTS]}
 
 
 def _samples(
