@@ -48,7 +48,6 @@ MAY_IMPORT = {
     "verification": {"device", "graphs", "reducers", "solvers"},
     "testing": {"data", "graphs", "lapwing", "neighbors", "operators", "persistence", "problem"},
     "cli": {
-        "blocks",
         "comparison",
         "graphs",
         "inspection",

@@ -24,7 +24,7 @@ from .solvers import TOLERANCES
 
 DIRECTIONS = ("embedding_", "dual_coef_", "components_")  # the first that a model has is what it has solved for
 FOLLOWING = ("explained_ratio_", "intercept_", "components_")  # what follows from the directions, one by one
-ASIDE = ("n_iter_", "violation_")  # how a solution was found, which is no part of it
+ASIDE = {"n_iter_", "violation_"}  # how a solution was found, which is no part of it
 TIED = 0.1  # eigenvalues count as equal where they differ by this share of the tolerance, beside the largest of them
 ROUNDING = 1e-12  # numbers of this size may be anything
 
@@ -144,28 +144,26 @@ def _innermost(model: Any, X: Any) -> tuple[Any, Any, list[str]]:
 def _differences(own: Any, again: Any, X: Any, unknown: list[str]) -> list[str]:
     """Sentences on what the model has learnt and the data do not give."""
     held, given, failures = _numbers(own), _numbers(again), []
-    solved = next((name for name in DIRECTIONS if hasattr(again, name)), None)  # scores have none
+    solved = next((name for name in DIRECTIONS if hasattr(again, name)), "")  # scores have none
     certificates: Any = np.atleast_1d(again.certificate_) if solved else []
     tolerance = max([TOLERANCES["float64"], *(certificate.tolerance for certificate in certificates)])
-    turned: tuple[str, ...] = ()  # what could as well be another basis of the same space, and what follows from it
-    modes = [path for path in given if path.partition("[")[0] == solved]
-    for path, certificate in zip(sorted(modes), certificates, strict=True):
-        one, other = held.pop(path, np.empty(0)), given.pop(path)
-        if one.shape != other.shape:
-            failures.append(f"{path} of the model has shape {one.shape}, and a new fit gives {other.shape}")
-        else:
-            turned = turned if _apart(one, other) <= tolerance else FOLLOWING
-            one, other = (one.T, other.T) if solved == "embedding_" else (one, other)
-            values = given[path.replace(str(solved), "eigenvalues_")]
-            failures += _turned(path, one, other, values, certificate.gap, tolerance, unknown)
-    for path in sorted(given.keys() - {*ASIDE, *turned}):
+    modes = dict(zip(sorted(path for path in given if path.partition("[")[0] == solved), certificates, strict=True))
+    turned: tuple[str, ...] = ()  # what follows from directions that may be another basis of the same space
+    for path in [*modes, *sorted(given.keys() - modes.keys())]:
         other = given[path]
         one = held.get(path, other if path.startswith("graph_.") else np.empty(0))  # a matrix may stand for the graph
         if one.shape != other.shape:
             failures.append(f"{path} of the model has shape {one.shape}, and a new fit gives {other.shape}")
-        elif not _apart(one, other) <= tolerance:
-            shown = f": {one:g}, and they give {other:g}" if other.ndim == 0 else ""
-            failures.append(f"{path} of the model is not what the data give{shown}")
+            continue
+        apart = _apart(one, other)
+        if path in modes and not apart <= tolerance:
+            turned, values = FOLLOWING, given[path.replace(solved, "eigenvalues_")]
+            apart, last = _apart_as_spaces(one, other, values, modes[path].gap, tolerance)
+            if last > tolerance:
+                unknown.append(f"the last of {path} may be any of the same eigenvalue, which the next one has as well")
+        if not apart <= tolerance and (path in modes or path not in turned):
+            shown = f"{one:g}, and they give {other:g}" if other.ndim == 0 else f"apart by a share of {apart:.1e}"
+            failures.append(f"{path} of the model is not what the data give: {shown}")
     if not (isinstance(X, np.ndarray | list) or sparse.issparse(X) or hasattr(X, "iloc")):
         unknown.append("the rows are not in memory, so what the model gives for them was not compared")
     elif solved and not turned and not failures:
@@ -179,40 +177,33 @@ def _differences(own: Any, again: Any, X: Any, unknown: list[str]) -> list[str]:
 def _numbers(model: Any) -> dict[str, np.ndarray]:
     """The numbers and arrays that a model has learnt, by name; those of a list or a graph one by one."""
     found = {}
-    for name in vars(model).keys() - model.get_params(deep=False).keys():
+    for name in vars(model).keys() - model.get_params(deep=False).keys() - ASIDE:
         value = getattr(model, name)
         parts = {f"{name}[{i}]": part for i, part in enumerate(value)} if isinstance(value, list) else {name: value}
         parts = {f"{name}.{key}": part for key, part in vars(value).items()} if isinstance(value, Graph) else parts
         for path, part in parts.items():
             if part is not None and not sparse.issparse(part) and np.asarray(part).dtype.kind in "biuf":
-                found[path] = np.asarray(part, dtype=np.float64)
+                columns = np.asarray(part, dtype=np.float64)
+                found[path] = columns.T if name == "embedding_" else columns  # one row for each direction
     return found
 
 
-def _turned(
-    path: str, own: Any, expected: Any, values: Any, gap: float | None, tolerance: float, unknown: list[str]
-) -> list[str]:
-    """Sentences on directions of the model that are not those of the new fit.
+def _apart_as_spaces(one: Any, other: Any, values: Any, gap: Any, tolerance: float) -> tuple[float, float]:
+    """How far directions are apart as spaces of equal eigenvalues, which is all of them that is determined.
 
-    Where eigenvalues are equal, only the space that their directions span is determined, and not even that where the next
-    eigenvalue, which was not kept, is equal as well: these are unknown.
+    Where the next eigenvalue, which was not kept, equals the last one, not even the last space is: its distance stands apart.
     """
-    wrong = []
+    if not np.isfinite(one).all():
+        return inf, 0.0
     tied = TIED * tolerance * max(np.abs(values).max(), 0.0 if gap in (None, inf) else gap) + ROUNDING
-    starts = np.flatnonzero(np.r_[True, np.abs(np.diff(values)) > tied])
-    for first, last in zip(starts, [*starts[1:], values.size], strict=True):
-        one, other = own[first:last], expected[first:last]
-        apart = inf
-        if np.isfinite(one).all():
-            P, Q = orth(other.T), orth(one.T)
-            longer = np.linalg.norm(one) / (np.linalg.norm(other) or 1.0) - 1
-            apart = float(np.linalg.norm(P - Q @ (Q.T @ P)) + abs(longer))
-        names = f"direction {last}" if last - first == 1 else f"directions {first + 1} to {last}"
-        if last == values.size and gap is not None and gap <= tied and tolerance < apart < inf:
-            unknown.append(f"{names} may be any of the same eigenvalue, which the next one has as well")
-        elif apart > tolerance:
-            wrong.append(f"{names} of the model ({path}) and of a new fit are apart by a share of {apart:.1e}")
-    return wrong
+    groups, apart = np.cumsum(np.r_[0, np.abs(np.diff(values)) > tied]), []
+    for group in range(groups[-1] + 1):
+        A, B = one[groups == group], other[groups == group]
+        P, Q = orth(A.T), orth(B.T)
+        longer = np.linalg.norm(A) / (np.linalg.norm(B) or 1.0) - 1
+        apart.append(float(np.linalg.norm(Q - P @ (P.T @ Q)) + abs(longer)))
+    last = apart.pop() if gap is not None and gap <= tied else 0.0
+    return max(apart, default=0.0), last
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> float:

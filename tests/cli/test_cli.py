@@ -13,22 +13,17 @@ import sys
 import termios
 import time
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import oracles as o
 import pytest
 import sklearn
-from limits import little_memory
 from messy import customers
 from scipy import sparse
-from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import get_tags
 from sparse_kinds import random_csr
 
 import lapwing
@@ -142,32 +137,6 @@ def test_version():
 # Fit, transform, inspect
 
 
-def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
-    rng = np.random.RandomState(0)
-    y = rng.randint(0, 3, 3000)
-    Z = rng.standard_normal((3000, 20)) + y[:, None]
-    path = tmp_path / "rows.parquet"
-    write(path, [Table(Z, y, np.arange(3000), [f"x{i}" for i in range(20)])], label="kind", id="name")
-    little_memory(monkeypatch, 100_000)
-    monkeypatch.setattr("lapwing.cli._model.read_prepared", None)  # it is not read whole
-    arguments = ("fit", path, "-l", "kind", "--id", "name", "-d", 3, "-o", tmp_path / "model")
-    said = run(*arguments, "-p", "graph__queries=500").output
-    assert "read in blocks" in said
-    assert "3,000 rows, 20 features" in said
-    model = load(tmp_path / "model")
-    assert model.graph_.queries == 500
-    expected = LPP(3, graph=KNN(5, queries=500)).fit(Z)
-    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
-    monkeypatch.setattr("lapwing.cli._inspect._read", None)
-    checking = (tmp_path / "model", path, "-l", "kind", "--id", "name")
-    assert "what the model gives for them was not compared" in run("verify", *checking).stdout
-    model.components_[0] += 0.01
-    lapwing.save(model, tmp_path / "model")
-    run("verify", *checking, code=3)
-    run(*arguments, "-m", "mmc")
-    np.testing.assert_allclose(load(tmp_path / "model").components_, lapwing.MMC(3).fit(Z, y).components_, atol=1e-8)
-
-
 def test_fit_is_that_of_python(model):
     found = load(model)
     expected = LPP(2).fit(X, Y)
@@ -212,13 +181,12 @@ def test_float32_stays(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["-m", "LPP", "-k", "7"], LPP(graph=7)),
+        (["-m", "LPP", "-g", "7"], LPP(graph=7)),
         (["-m", "lpp", "-d", "all", "-p", "pca=null"], LPP(None, graph="supervised", pca=None)),
         (["-p", "pca=0.99"], LPP("auto", graph="supervised", pca=0.99)),
-        (["-p", "n_components=1", "-p", "scaling=constraint"], LPP(1, graph="supervised", scaling="constraint")),
+        (["-d", "1", "-p", "scaling=constraint"], LPP(1, graph="supervised", scaling="constraint")),
         (["-m", "olpp", "-d", "auto"], OLPP("auto", graph="supervised")),
-        (["-p", "graph__weights=binary", "-k", "9"], LPP(graph=KNN(9, weights="binary"))),
-        (["-p", "graph__weights=cosine"], LPP(graph=KNN(5, weights="cosine"))),
+        (["-g", "KNN(9, weights='binary')"], LPP(graph=KNN(9, weights="binary"))),
         (["-m", "mfa", "-d", "3"], MFA(3)),
         (["-m", "laplacian-score", "-d", "2"], LaplacianScore(2, graph="supervised")),
     ],
@@ -283,10 +251,7 @@ def documents(tmp_path):
     return path
 
 
-SPARSE = [name for name in lapwing.__all__ if get_tags(getattr(lapwing, name)()).input_tags.sparse]
-
-
-@pytest.mark.parametrize("method", SPARSE)
+@pytest.mark.parametrize("method", ["LPP", "FisherScore"])
 def test_sparse_data_in_every_format(tmp_path, documents, method):
     path = tmp_path / "m.lapwing"
     own = ["-g", "none"] if "graph" in getattr(lapwing, method)().get_params() else []
@@ -295,7 +260,7 @@ def test_sparse_data_in_every_format(tmp_path, documents, method):
     model = getattr(lapwing, method)().fit(table.X, (table.y > 0).astype(int))
     Z = model.transform(table.X)
     expected = Z.toarray() if sparse.issparse(Z) else Z
-    for suffix in (".npy", ".csv", ".tsv", ".parquet") if method == "LPP" else (".npy",):  # which know no method
+    for suffix in (".npy", ".csv", ".parquet"):
         out = tmp_path / f"z{suffix}"
         run("transform", path, documents, "-o", out, "--no-label")
         np.testing.assert_allclose(read(out).X, expected, rtol=1e-9, atol=1e-12)
@@ -306,7 +271,7 @@ def test_dense_methods_say_that_they_are(documents):
     assert "TSA takes no sparse data" in run("fit", documents, "-m", "tsa", code=1).stderr
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "csv.gz", "parquet", "npy", "npz", "mtx", "svm", "sparse.npz"])
+@pytest.mark.parametrize("kind", ["csv.gz", "npy", "npz", "svm", "sparse.npz"])
 def test_compare_every_format(tmp_path, kind):
     import gzip
 
@@ -316,7 +281,6 @@ def test_compare_every_format(tmp_path, kind):
     savers = {
         "npy": lambda: np.save(path, X),
         "npz": lambda: np.savez(path, X=X, y=Y),
-        "mtx": lambda: mmwrite(path, sparse.coo_array(X)),
         "svm": lambda: dump_svmlight_file(X, Y, str(path), zero_based=False),
         "sparse.npz": lambda: sparse.save_npz(path, sparse.coo_array(X)),
     }
@@ -451,12 +415,12 @@ def test_the_command_that_is_advised_reads_the_same(tmp_path, iris, extra, told)
 
 
 def test_advice_gives_back_every_option():
-    given = Reading('a,"b', "i", ['"x,y"', "z"], header=False, resize="8x6", grey=False, zero_based=True)
+    given = Reading('a,"b', "i", ['"x,y"', "z"], header=False, resize="8x6")
     assert given.words() == [
         *["--label", 'a,"b', "--id", "i", "--drop", '"x,y"', "--drop", "z"],
-        *["--no-header", "--resize", "8x6", "--colour", "--zero-based"],
+        *["--no-header", "--resize", "8x6"],
     ]
-    assert Reading(no_label=True, header=True, grey=True).words() == ["--no-label", "--header", "--grey"]
+    assert Reading(no_label=True, header=True).words() == ["--no-label", "--header"]
     assert Reading().words() == []
 
 
@@ -537,8 +501,8 @@ def test_groups_and_goals(tmp_path, iris):
     )
     assert facts["methods"] == expected.summary()
     assert facts["choice"]["command"].endswith("--drop plant")
-    assert "neither a goal" in unfolded(run("compare", path, *settings, "--scoring", "roundness", code=2))
-    assert "give --group, or --time" in unfolded(run("compare", path, *settings, "--group", "a", "--time", "b", code=2))
+    assert "scoring='roundness'" in run("compare", path, *settings, "--scoring", "roundness", code=1).stderr
+    assert "one column divides" in unfolded(run("compare", path, *settings, "--group", "a", "--time", "b", code=2))
 
 
 @pytest.mark.parametrize("option", ["--group", "--time"])
@@ -685,29 +649,14 @@ def test_methods():
         [line] = [line for line in lines if line.startswith(f"  {row['method']} ")]
         assert row["description"].split()[0] in line
     assert "L of a neighbour graph; map: linear; constraint: D" in run("methods", "lpp").stdout  # the algebra
-    assert "Parameters" in run("methods", "kernel-lpp").stdout
+    text = run("methods", "kernel-lpp").stdout
+    assert "Parameters" in text
+    assert r"\min_" in text
+    assert not set("`") & set(text)
     facts = json.loads(run("methods", "lpp", "--json").stdout)
     assert facts.items() >= described["LPP"].items()
     assert facts["parameters"]["n_components"] == 2
     assert "Parameters" in facts["text"]
-
-
-@pytest.mark.parametrize("name", lapwing.__all__)
-def test_a_method_is_described_without_latex_and_marks(name):
-    text = run("methods", name).stdout
-    assert not set("\\{}`") & set(text)
-    assert "As in" not in text
-    assert " = " in text.split("Parameters")[0]  # its equation
-
-
-def test_an_equation_is_printed_in_unicode():
-    text = run("methods", "lpp").stdout
-    assert "\n    min_V tr(Vᵀ Xᵀ L X V)   subject to   Vᵀ Xᵀ D X V = I    (1)\n" in text
-    assert "F_r = (Σ_c n_c (μ_rc - μ_r)^2) / (Σ_c n_c σ_rc^2)    (1)\n" in run("methods", "fisher-score").stdout
-
-
-def test_a_terminal_without_unicode_is_given_other_letters():
-    assert "tr(V' X' L X V)" in _methods.printable(run("methods", "lpp").stdout, "ascii")
 
 
 # Manners
@@ -724,23 +673,20 @@ def test_a_terminal_without_unicode_is_given_other_letters():
         (["fit", "iris.csv", "--drop", "name", "--label", "kind"], 1, "no such column"),
         (["transform", "iris.csv", "iris.csv"], 1, "iris.csv"),
         (["inspect", "none.lapwing"], 1, "none.lapwing"),
-        (["fit", "iris.csv", "-m", "lppp"], 2, "did you mean lpp?"),
+        (["fit", "iris.csv", "-m", "lppp"], 2, "did you mean LPP?"),
         (["fit", "iris.csv", "-p", "n_neighbours=3"], 2, "no parameter"),
         (["fit", "iris.csv", "-p", "pca"], 2, "KEY=VALUE"),
-        (["fit", "iris.csv", "-m", "mmc", "-k", "3"], 2, "no graph"),
-        (["fit", "iris.csv", "-m", "mmc", "-p", "graph__n_neighbors=3"], 2, "no graph"),
-        (["fit", "iris.csv", "-k", "3", "-p", "graph=5"], 2, "give -k 3, or -p graph"),
+        (["fit", "iris.csv", "-m", "mmc", "-g", "3"], 2, "no graph"),
+        (["fit", "iris.csv", "-m", "mmc", "-p", "graph__k=3"], 2, "graph__k is given by --graph"),
+        (["fit", "iris.csv", "-p", "graph__n_neighbors=3"], 2, "graph__n_neighbors is given by --graph"),
         (["fit", "iris.csv", "-m", "mmc", "--drop", "name"], 2, "needs labels"),
         (["fit", "iris.csv", "-d", "few"], 2, "neither a number"),
         (["fit", "iris.csv", "-o", "iris.csv"], 2, "is read by this command"),
-        (["fit", "iris.csv", "-o", "nowhere/m.lapwing"], 2, "no folder"),
+        (["fit", "iris.csv", "-o", "nowhere/m.lapwing"], 2, "there is no folder"),
         (["fit", "iris.csv", "--resize", "8"], 2, "WIDTHxHEIGHT"),
-        pytest.param(
-            ["compare", "iris.csv", "-m", "umap"],
-            2,
-            "cannot compare 'umap'",
-            marks=pytest.mark.skipif(find_spec("umap") is not None, reason="UMAP is installed"),
-        ),
+        (["compare", "iris.csv", "-m", "umapp"], 2, "cannot compare 'umapp'; did you mean UMAP?"),
+        (["compare", "iris.csv", "--report", "r.html"], 2, "Possible options: --output"),
+        (["fit", "iris.csv", "--report", "r.html"], 2, "No such option: --report"),
         (["compare", "iris.csv", "-d", "2,x"], 2, "neither a number nor a range"),
         (["compare", "iris.csv", "--cv", "1"], 2, "--cv"),
         (["compare", "iris.csv", "-d", "5-2"], 2, "write 2-5"),
@@ -749,12 +695,11 @@ def test_a_terminal_without_unicode_is_given_other_letters():
         (["compare", "iris.csv", "-o", "."], 2, "is a folder"),
         (["fit", "iris.csv", "-o", "-"], 2, "cannot go to standard output"),
         (["fit", "iris.csv", "-o", "."], 2, "is a folder"),
-        (["fit", "iris.csv", "-d", "2", "-p", "n_components=3"], 2, "give -d, or -p n_components"),
-        (["fit", "iris.csv", "-m", "fisherscore", "-d", "2", "-p", "n_features_to_select=3"], 2, "give -d, or -p"),
+        (["fit", "iris.csv", "-d", "2", "-p", "n_components=3"], 2, "n_components is given by -d"),
+        (["fit", "iris.csv", "-m", "fisherscore", "-p", "n_features_to_select=3"], 2, "is given by -d"),
         (["fit", "iris.csv", "-l", "species", "--no-label"], 2, "--no-label"),
         (["fit", "iris.csv", "-m", "pca", "-g", "knn"], 2, "PCA has no graph"),
         (["fit", "iris.csv", "-g", "supervised"], 2, "LPP needs labels"),
-        (["fit", "iris.csv", "-g", "knn", "-k", "5"], 2, "give --graph, or -k"),
         (["transform", "none.lapwing", "iris.csv", "-o", "z.xlsx"], 2, "unknown kind of file to write"),
         (["transform", "none.lapwing", "iris.csv", "-o", "."], 2, "is a folder"),
         (["inspect", "."], 1, "Is a directory"),
@@ -982,10 +927,7 @@ def test_a_model_of_an_outside_class(tmp_path):
 @pytest.mark.parametrize(
     ("text", "name", "code", "message"),
     [
-        (None, "no_such_module", 2, "there is no module 'no_such_module'"),
-        (None, "lapwing.no_such_module", 2, "there is no module 'lapwing.no_such_module'"),
-        (None, "mine.py", 2, "'mine.py' is no module"),
-        ("import no_such_module", "needs_more", 1, "No module named 'no_such_module'"),
+        (None, "no_such_module", 1, "--import no_such_module: ModuleNotFoundError: No module named 'no_such_module'"),
         ("1 / 0", "divides", 1, "--import divides: ZeroDivisionError"),
     ],
 )
@@ -1111,19 +1053,6 @@ def test_verify_reads_targets_as_numbers(tmp_path):
     assert "(--label)" in run("verify", model, data, "--drop", "age", code=1).stderr
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with a name are POSIX's")
-def test_outputs_that_are_pipes_are_refused(iris, model, tmp_path):
-    """The first in a process of its own, since it would wait for a reader for ever."""
-    pipe = tmp_path / "out.csv"
-    os.mkfifo(pipe)
-    command = [sys.executable, "-m", "lapwing", "fit", str(iris), "-o", str(pipe)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert "is a pipe or a device, not a file" in " ".join(done.stderr.replace("│", " ").split())
-    assert "is a pipe or a device" in unfolded(run("transform", model, iris, "-o", pipe, code=2))
-    run("fit", iris, "-l", "species", "-o", os.devnull)  # a device that takes whatever comes
-
-
 def test_verify_names_the_method_before_a_classifier(tmp_path):
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", Y)
@@ -1133,18 +1062,9 @@ def test_verify_names_the_method_before_a_classifier(tmp_path):
     assert "LPP solves the problem that 150 rows pose" in result.stderr
 
 
-def test_verify_with_a_graph_and_of_modes(tmp_path):
+def test_verify_of_modes_and_scores(tmp_path):
     X = load_digits().data[:90]
     np.save(tmp_path / "X.npy", X)
-    W = o.knn_weights(X, None, 4)
-    sparse.save_npz(tmp_path / "W.npz", sparse.csr_matrix(W))
-    lapwing.save(LPP(2, graph=KNN(4), normalize=None).fit(X), tmp_path / "model")
-    run("verify", tmp_path / "model", tmp_path / "X.npy", "--graph", tmp_path / "W.npz")
-    sparse.save_npz(tmp_path / "W.npz", sparse.csr_matrix(W + np.roll(np.roll(W, 3, axis=0), 3, axis=1)))
-    assert (
-        "does NOT hold"
-        in run("verify", tmp_path / "model", tmp_path / "X.npy", "-g", tmp_path / "W.npz", code=3).stdout
-    )
     lapwing.save(TSA(2, image_shape=(8, 8)).fit(X), tmp_path / "tsa")
     assert "certificate, mode 2" in run("verify", tmp_path / "tsa", tmp_path / "X.npy").stdout
     scores = LaplacianScore(2).fit(X)

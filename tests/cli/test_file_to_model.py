@@ -220,7 +220,8 @@ def test_mistakes_are_one_line(content, arguments, said):
 
 def test_the_label_may_not_divide_the_rows():
     Path("data.csv").write_text("a,y\n1,x\n2,z\n")
-    assert "is the label" in run("compare", "data.csv", "--label", "y", "--group", "y", code=2).stderr
+    said = run("compare", "data.csv", "--label", "y", "--group", "y", code=2).stderr
+    assert "one column divides the rows" in said
 
 
 def test_minus_one_in_a_file():

@@ -8,7 +8,7 @@ import typer
 from sklearn.decomposition import PCA
 from typer.testing import CliRunner
 
-from lapwing import LPP, load, verify
+from lapwing import LPP, load
 from lapwing.cli._app import app
 from lapwing.cli._graphs import parsed
 from lapwing.graphs import (
@@ -33,7 +33,6 @@ from lapwing.graphs import (
         ("supervised", "supervised"),
         ("Semi", "semi"),
         ("none", None),
-        ("knn", KNN()),
         ("7", 7),
         ("KNN", KNN()),
         ("KNN(5)", KNN(5)),
@@ -101,7 +100,7 @@ def test_what_a_graph_prints_is_read_back(graph):
         ("KNN(5).build(1)", "no graph 'KNN(5).build'"),
         ("KNN(x := 5)", "and may not stand there"),
         ("[KNN(i) for i in [1]]", "and may not stand there"),
-        ("[KNN(5)]", "it is no graph"),
+        ("[KNN(5)]", "and may not stand there"),
         ("lambda: KNN(5)", "and may not stand there"),
         ("KNN(5) if 1 else KNN(6)", "and may not stand there"),
         ("On(PCA(open('x')), KNN(5))", "no graph 'open'"),
@@ -129,63 +128,27 @@ def test_errors_say_what_to_write(text, said):
 
 
 @pytest.fixture
-def rows(tmp_path):
-    """A file of four features, places of a grid, moments and, on request, words; and its numbers."""
-    rng = np.random.default_rng(0)
+def places(tmp_path):
+    """A file of four features in other units than two places of a grid, and its numbers."""
     places = 100.0 * np.array([(i, j) for i in range(8) for j in range(6)])
-    numbers = np.c_[rng.normal(size=(48, 4)), places, rng.permutation(48)]
-
-    def written(words=False):
-        lines = [",".join(map(str, row)) for row in _given(numbers, words).tolist()]
-        (tmp_path / "rows.csv").write_text("\n".join(["a,b,c,d,x,y,when" + ",word" * words, *lines]))
-        return tmp_path / "rows.csv", numbers
-
-    return written
+    numbers = np.c_[np.random.default_rng(0).normal(size=(48, 4)), places]
+    lines = [",".join(map(str, row)) for row in numbers.tolist()]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b,c,d,x,y", *lines]))
+    return tmp_path / "rows.csv", numbers
 
 
-def fit(path, graph, *more, code=0):
-    model = path.parent / "m.lapwing"
-    result = CliRunner().invoke(app, ["fit", str(path), "-g", graph, "-d", "2", "-o", str(model), *more])
-    assert result.exit_code == code, result.output
-    return result.stderr if code else load(model)
+def test_graphs_on_columns_of_a_file(places):
+    """By their places. The user is told where they are standardised."""
+    path, numbers = places
+    model, grid = path.parent / "m.lapwing", "On([4, 5], Grid(step={}), beside=True)"
 
+    def fit(*more):
+        return CliRunner().invoke(app, ["fit", str(path), "-d", "2", "-o", str(model), *more])
 
-@pytest.mark.parametrize(
-    ("text", "graph"),
-    [
-        ("Chain(time='when')", Chain(time=6)),
-        ("On(['x', 'when'], KNN(3) + Chain(time='when'))", On([4, 6], KNN(3) + Chain(time=1))),
-        ("On('when', KNN(3), beside=True) + KNN(5)", On(6, KNN(3), beside=True) + KNN(5)),
-        ("On(['y', 'x'], Grid(step=100), beside=True)", On([5, 4], Grid(step=100), beside=True)),
-        ("On([4, 5], Grid(step=100), beside=True)", On([4, 5], Grid(step=100), beside=True)),
-    ],
-)
-@pytest.mark.parametrize("words", [False, True])
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_graphs_on_columns_of_a_file(rows, text, graph, words):
-    """By name or place; those beside the features are not standardised, so that a grid stays one."""
-    path, numbers = rows(words)
-    beside = [4, 5] if "Grid" in text else [6] if "beside" in text else []
-    scaled = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
-    scaled[:, beside] = numbers[:, beside]
-    if words:
-        scaled = np.c_[scaled, np.arange(48) % 2 == 0, np.arange(48) % 2]
-    model, expected = fit(path, text), LPP(2, graph=graph, standardize=False).fit(scaled)
-    np.testing.assert_allclose(model[-1].components_, expected.components_, atol=1e-6)
-    np.testing.assert_allclose(model[:-1].transform(_given(numbers, words)), scaled, atol=1e-6)
-    assert verify(model, _given(numbers, words)).holds
-
-
-def _given(numbers, words):
-    return np.c_[numbers.astype(object), np.resize(["a", "b"], 48)] if words else numbers
-
-
-def test_columns_that_are_not_there(rows, tmp_path):
-    path, numbers = rows()
-    assert "what='wen' is no column that the graph sees; did you mean 'when'?" in fit(
-        path, "On(['wen'], KNN(3))", code=1
-    )
-    assert "time='x' is no column that the graph sees" in fit(path, "On(['when'], Chain(time='x'))", code=1)
-    assert "--standardize no" in fit(path, "On(['x', 'y'], Grid(step=100))", code=1)
-    np.save(tmp_path / "rows.npy", numbers)
-    assert "give its place, from 0" in fit(tmp_path / "rows.npy", "Chain(time='when')", code=1)
+    assert fit("-g", grid.format(100), "--standardize", "no").exit_code == 0
+    expected = LPP(2, graph=On([4, 5], Grid(step=100), beside=True), standardize=False).fit(numbers)
+    np.testing.assert_allclose(load(model).components_, expected.components_, atol=1e-6)
+    said = fit("-g", "On([4, 5], KNN(4), beside=True)")
+    assert (said.exit_code, "the graph reads standardised columns; --standardize no" in said.stderr) == (0, True)
+    assert "standardised columns" not in fit("-g", "On(PCA(2), KNN(4))").stderr
+    assert "does not choose columns of X" in fit("-g", "On(['x', 'y'], KNN(4))").stderr

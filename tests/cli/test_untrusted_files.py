@@ -13,11 +13,10 @@ pytest.importorskip("typer")
 pytest.importorskip("pyarrow")
 pytest.importorskip("skops")
 pytest.importorskip("PIL")
-from limits import little_memory
 from PIL import Image
 from typer.testing import CliRunner
 
-from lapwing.cli import _console, _model
+from lapwing.cli import _console
 from lapwing.cli._app import app
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
@@ -183,30 +182,3 @@ def test_visible(text, shown):
 def test_messages_are_one_line(capsys):
     _console.say_in_one_line("one\ntwo\r\nthree")
     assert capsys.readouterr().err == "one two three\n"
-
-
-# What cannot be waited for, or read
-
-
-def test_a_pipe_is_no_model(folder):
-    os.mkfifo("pipe")
-    assert "pipe is a pipe or a device, not a model file" in run("inspect", "pipe", code=1).stderr
-
-
-def test_damage_that_is_met_in_blocks(folder, monkeypatch):
-    """Of a Parquet file that is larger than the working memory, and read while it is fitted."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    X = np.random.RandomState(0).standard_normal((3000, 5))
-    table = pa.table({str(j): X[:, j] for j in range(5)})
-    parquet.write_table(table, "x.parquet", compression="gzip", row_group_size=1000, use_dictionary=False)
-    content = bytearray((folder / "x.parquet").read_bytes())
-    content[len(content) // 2 : len(content) // 2 + 2000] = bytes(2000)
-    (folder / "x.parquet").write_bytes(content)
-    little_memory(monkeypatch, 10_000)
-    said = run("fit", "x.parquet", "-o", "x.model", code=1).stderr
-    assert "read in blocks" in said
-    assert said.splitlines()[-1].startswith("lapwing: x.parquet: not a readable Parquet file (")
-    assert not os.path.exists("x.model")
-    assert _model.in_this_folder(None) == []

@@ -262,7 +262,7 @@ def test_long_tails_are_no_outliers(heavy):
 def test_categories_in_upper_and_lower_case_are_one():
     plans = ["Basic", "basic ", "BASIC", "Basic", "Plus", "plus", "plus", None] * 5
     table = {"plan": plans, "n": range(40)}
-    with pytest.warns(UserWarning, match="'BASIC', 'Basic', 'basic' are taken for one category; --match-case keeps"):
+    with pytest.warns(UserWarning, match="'BASIC', 'Basic', 'basic' are taken for one category; match_case=True of"):
         preparation = Preparation().fit(table)
     assert preparation.columns_["plan"]["known"] == ["Basic", "plus"]
     with pytest.warns(UnseenCategories, match="'plan' in 1 row: 'pro'"):

@@ -56,13 +56,21 @@ class Commands(Plain, TyperGroup):
                 raise typer.Exit(BROKEN_PIPE) from None
             except Exception as error:
                 if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # an exception of Typer itself
-                    if hasattr(error, "message"):
-                        error.message = visible(error.message)
+                    _reword(error)
                     raise
                 if ctx.params.get("debug"):
                     say("".join(traceback.format_exception(error)).rstrip())
                 say_in_one_line(f"lapwing: {_message(error)}")
                 raise typer.Exit(1) from error
+
+
+def _reword(error: Any) -> None:
+    """Let a message of Typer steer no terminal, and name the option that a value was taken for: --report is --output REPORT."""
+    if hasattr(error, "message"):
+        error.message = visible(error.message)
+    if hasattr(error, "possibilities"):
+        asked = [option for option in error.ctx.command.params if f"--{option.metavar}".lower() == error.option_name]
+        error.possibilities = [option.opts[0] for option in asked] or error.possibilities
 
 
 def _message(error: Exception) -> str:

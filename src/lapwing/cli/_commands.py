@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import time as clock
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -69,16 +70,13 @@ def compare(
     check_output(output, data, label)
     if atlas is not None:
         check_output(atlas, data, label, beside=output)
-    if label is not None and label in (group, time):
-        refuse(f"{label!r} is the label, so it cannot divide the rows", "--group, --time")
-    if group is not None and time is not None:
-        refuse("give --group, or --time", "--time")
+    aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
+    if len(aside) > 1 or label in aside.values():
+        refuse("one column divides the rows, and it is not the label", "--group, --time")
     from . import _compare as work
 
     names = None if methods is None else work.method_names(listed(methods))
-    work.check_scoring(scoring)
     wanted = None if dimensions is None else work.parsed_dimensions(dimensions)
-    aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
     sampled: dict[str, Any] = {} if sample is None else {"sample": sample, "random_state": seed}
     prepared = work.read_rows(data, reading, tuple(aside.values()), sampled, scoring == "r2")
     table = prepared.table
@@ -149,17 +147,17 @@ def fit(
     param: Annotated[Words, option("--param -p KEY=VALUE")] = None,
     predict: Annotated[bool, option("--predict")] = False,
     judge: Judge = "auto",
-    neighbors: Annotated[int | None, option("--neighbors -k K", min=1)] = None,
 ) -> None:
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
     check_output(output, data, reading.label)
     from ..persistence import save
-    from ._graphs import configure
+    from ._graphs import Choice, configure
     from ._methods import to_fit
     from ._model import fitted, method_name, output_names, parameter
 
     estimator = to_fit(method)
-    choice = configure(estimator, graph, neighbors, dict(map(parameter, param or [])), dimensions)
+    choice = Choice(graph, dimensions)
+    configure(estimator, choice, dict(map(parameter, param or [])))
     start = clock.perf_counter()
     model, shape = fitted(estimator, choice, data, reading, judge if predict else None)
     with writing(output):
@@ -185,11 +183,11 @@ def transform(
     --predict writes the class of each row, with the column that names rows, and with --coordinates its coordinates too.
     """
     from .._extras import Progress
-    from ..tables import batches, check_suffix, has_columns, write
+    from ..tables import batches, check_suffix, write
     from ._model import column_name, in_this_folder, loaded, outputs_of, projected, row_names, safe
     from ._tables import Taken
 
-    label, id = reading.label, reading.id
+    label, id, is_npy = reading.label, reading.id, output.lower().endswith(".npy")
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     if output != "-":
         try:
@@ -198,25 +196,24 @@ def transform(
             refuse(str(error))
     start = clock.perf_counter()
     whole = loaded(model, import_)
-    taken, is_npy = Taken(whole), output.lower().endswith(".npy")
-    steps = whole if taken.preparation is None else whole[1:]  # taken does the first
-    outputs = outputs_of(steps, coordinates, is_npy)
-    if id is None and "predictions" in outputs and not is_npy:
+    taken = Taken(whole)
+    outputs = outputs_of(whole if taken.preparation is None else whole[1:], coordinates)  # taken does the first step
+    if is_npy and (label or id or not hasattr(whole, "transform")):
+        refuse("an array of numbers has no classes and names; write .parquet or .csv")
+    if id is None and not hasattr(whole, "transform"):
         id = row_names(taken.preparation, data, reading.read["header"])
     how = {**reading.read, "id": id, "features": taken.names, "n_features": whole.n_features_in_}
-    named, plain = has_columns(data), is_npy and label is None and id is None
-    columns = {"label": column_name(label, "label", named), "id": column_name(id, "id", named)}
+    columns = {"label": column_name(label, "label", data), "id": column_name(id, "id", data)}
     with Progress("projecting rows", None, "done") as update, writing(output):
-        tables = projected(outputs, batches(data, mixed=True, **how), taken, plain, update, data)
+        tables = projected(outputs, batches(data, mixed=True, **how), taken, update, data)
+        if is_npy:
+            tables = (replace(table, y=None, ids=None) for table in tables)
         if output == "-" and sys.stdout.isatty():
             tables, columns = map(safe, tables), {role: visible(name) for role, name in columns.items()}
         rows = write(output, tables, **columns)
     taken.tell()
     if output != "-":
-        names = outputs["coordinates"].names if "coordinates" in outputs else []
-        said = [counted(rows, "row") + (f", {counted(len(names), 'component')}" if names else "")]
-        said = [*said * ("coordinates" in outputs), *[f"{rows:,} predictions"] * ("predictions" in outputs)]
-        say(f"wrote {output}: {' and '.join(said)} ({size(output)}) in {clock.perf_counter() - start:.1f} s")
+        say(f"wrote {output}: {counted(rows, 'row')} ({size(output)}) in {clock.perf_counter() - start:.1f} s")
 
 
 Leading = Annotated[int | None, option("--loadings N", min=1)]
@@ -237,7 +234,6 @@ def verify(
     data: Data,
     *,
     reading: Reading,
-    graph: Annotated[Word, option("--graph -g W.npz")] = None,
     json: Json = False,
     import_: Import = None,
 ) -> None:
@@ -249,7 +245,7 @@ def verify(
     from ._model import loaded
 
     whole, start = loaded(model, import_), clock.perf_counter()
-    found, n_rows = verified(whole, model, data, reading, graph)
+    found, n_rows = verified(whole, model, data, reading)
     print_verification(found, json)
     said = f"{found.method} {'solves' if found.holds else 'does NOT solve'} the problem that {n_rows:,} rows pose"
     say(f"{said} ({clock.perf_counter() - start:.1f} s)")

@@ -8,17 +8,15 @@ import sys
 import warnings
 from collections import Counter
 from dataclasses import replace
-from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
 from .. import comparison
-from ..comparison import GOALS, MEASURES, SCORERS
 from ..methods import METHODS
 from ..metrics import standard_error
 from ..report import write_report
 from ..tables import Prepared, Table
-from ._console import counted, print_table, print_warning, say
+from ._console import counted, did_you_mean, print_table, print_warning, say
 from ._methods import key
 from ._options import Reading, refuse, writing
 from ._tables import are_quantities, check_classes, leaks_of_ids, read_prepared, source_columns, unknown
@@ -86,19 +84,10 @@ def gain(found: Any) -> str:
 
 def method_names(given: list[str]) -> list[str]:
     """Names in the form that the comparison uses, whatever way the user wrote them."""
-    has_umap = find_spec("umap") is not None
-    names = {key(name): name for name in [*comparison.METHODS, *["UMAP"] * has_umap]}
+    names = {key(name): name for name in [*comparison.METHODS, "UMAP"]}
     if unnamed := [name for name in given if key(name) not in names]:
-        more = "UMAP" if has_umap else "UMAP where umap-learn is installed"
-        why = f"cannot compare {', '.join(map(repr, unnamed))}; known are {', '.join(comparison.METHODS)}, and {more}"
-        refuse(why, "--methods")
+        refuse(f"cannot compare {unnamed[0]!r}; {did_you_mean(unnamed[0], names.values())}", "--methods")
     return [names[key(name)] for name in given]
-
-
-def check_scoring(scoring: str | None) -> None:
-    if scoring is not None and scoring not in (*GOALS, *MEASURES, *SCORERS):
-        why = f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)}), nor a score of classes"
-        refuse(why, "--scoring")
 
 
 def parsed_dimensions(text: str) -> list[int]:

@@ -6,7 +6,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import typer
@@ -50,6 +51,13 @@ def some(values: Any, form: str = "{}") -> str:
         return ""
     more = f", ... ({len(values):,} in all)" if len(values) > SHOWN else ""
     return form.format(", ".join(map(str, values[:SHOWN])) + more)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """What the user may have meant, whatever the case of letters."""
+    names = {own.lower(): own for own in known}
+    close = get_close_matches(name.lower(), names, n=1)
+    return f"did you mean {names[close[0]]}?" if close else f"known are {', '.join(sorted(known))}"
 
 
 def print_json(value: Any) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from difflib import get_close_matches
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -18,9 +17,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Robust
 from sklearn.utils import get_tags
 
 from .. import graphs
-from ..graphs import KNN, Chain, Graph, On, Reconstruction
+from ..graphs import KNN, Graph, On, Reconstruction
 from ..reducers import FreeReducer, ProjectingReducer, Reducer, resolve_graph
-from ._console import say
+from ._console import did_you_mean, say
 from ._options import refuse
 
 LONGEST_FORMULA = 1_000  # characters
@@ -40,10 +39,8 @@ SIGNS = {
 def parsed(text: str) -> Any:
     """What a text stands for: a graph, its name, a number of neighbours, or None for the method's own graph."""
     plain = text.strip().lower()
-    if plain in ("supervised", "semi", "propagate"):
-        return plain
-    if plain in ("none", "knn"):
-        return None if plain == "none" else KNN()
+    if plain in ("supervised", "semi", "propagate", "none"):
+        return None if plain == "none" else plain
     if plain.isascii() and plain.isdigit() and int(plain):
         return int(plain)
     try:
@@ -55,44 +52,39 @@ def parsed(text: str) -> Any:
     except (ArithmeticError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
         why = f"it is no formula ({error.msg})" if isinstance(error, SyntaxError) else str(error) or "it is no formula"
         refuse(
-            f"{text if len(text) < 80 else f'{text[:77]}...'!r}: {why}. Write supervised, semi, propagate, none, knn, a number "
-            "of neighbours, or a formula such as 'KNN(5) + 0.5 * SameClass()'",
+            f"{text if len(text) < 80 else f'{text[:77]}...'!r}: {why}. Write supervised, semi, propagate, none, a number of "
+            "neighbours, or a formula such as 'KNN(5) + 0.5 * SameClass()'",
             "--graph",
         )
     return found
 
 
 def _value(node: ast.AST) -> Any:
-    """What a part of a formula stands for: a plain value, graphs with signs between them, or a call of what is known."""
+    """What a part of a formula stands for: graphs with signs between them, a call of what is known, or a plain value."""
     match node:
-        case ast.Constant():
-            return node.value
-        case ast.List():
-            return [_value(item) for item in node.elts]
-        case ast.Tuple():
-            return tuple(_value(item) for item in node.elts)
-        case ast.UnaryOp(op=ast.USub()):
-            return -_value(node.operand)
         case ast.BinOp():
             sides = _value(node.left), _value(node.right)
             if not all(isinstance(side, Graph | int | float) for side in sides):  # a text times 10**10 fills the memory
                 raise ValueError(f"{ast.unparse(node)!r}: signs stand between graphs and numbers")
             if type(node.op) in SIGNS:
                 return SIGNS[type(node.op)](*sides)
-        case ast.Name():
-            return _called(ast.Call(node, [], []))
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand)
         case ast.Call():
             return _called(node)
-    raise ValueError(f"{ast.unparse(node)!r} is no graph, number, text or list, and may not stand there")
+        case ast.Name():
+            return _called(ast.Call(node, [], []))  # KNN stands for KNN()
+    try:
+        return ast.literal_eval(node)
+    except ValueError as error:
+        raise ValueError(f"{ast.unparse(node)!r} is no graph, number, text or list, and may not stand there") from error
 
 
 def _called(node: ast.Call) -> Any:
-    """What a call makes, which can be of a public graph or of a transformer alone. KNN stands for KNN()."""
+    """What a call makes, which can be of a public graph or of a transformer alone."""
     name = getattr(node.func, "id", None) or ast.unparse(node.func)
     if name not in KNOWN:
-        close = get_close_matches(name.lower(), folded := {own.lower(): own for own in KNOWN}, n=1)
-        hint = f"did you mean {folded[close[0]]}?" if close else f"known are {', '.join(sorted(KNOWN))}"
-        raise ValueError(f"there is no graph {name!r} to be written here; {hint}")
+        raise ValueError(f"there is no graph {name!r} to be written here; {did_you_mean(name, KNOWN)}")
     has = list(signature(KNOWN[name]).parameters)
     if wrong := [str(given.arg) for given in node.keywords if given.arg not in has]:
         raise ValueError(f"{name} has no parameter {wrong[0]!r}; it has {', '.join(has) or 'none'}")
@@ -100,78 +92,53 @@ def _called(node: ast.Call) -> Any:
 
 
 class Choice(NamedTuple):
-    """What the user said of the graph and of dimensions."""
+    """What the user wrote of the graph and of dimensions."""
 
-    asked: str | None  # the option that decided about the graph
-    is_sized: bool  # whether the number of dimensions was given
+    graph: str | None
+    dimensions: str | None
 
 
-def configure(
-    estimator: Any, graph: str | None, neighbors: int | None, parameters: dict[str, Any], dimensions: str | None
-) -> Choice:
-    """Set what ``--graph``, ``--neighbors``, ``--param`` and ``--dimensions`` say. What the method does not have is an error."""
+def configure(estimator: Any, choice: Choice, parameters: dict[str, Any]) -> None:
+    """Set what ``--graph``, ``--dimensions`` and ``--param`` say. What the method does not have is an error."""
     known = estimator.get_params()
-    options: dict[str, Any] = {"--graph": graph, f"-k {neighbors}": neighbors}
-    given = {option: value for option, value in options.items() if value is not None}
-    if "graph" in parameters:
-        given["-p graph"] = parameters["graph"]
-    of_graph = [f"-p {key}" for key in parameters if key.startswith("graph__")]
-    asked = next(iter([*given, *of_graph]), None)
-    if asked is not None and "graph" not in known:
-        refuse(f"{type(estimator).__name__} has no graph", asked)
-    if len(given) > 1:
-        refuse(f"give {', or '.join(given)}", "--graph")
-    for value in given.values():
-        estimator.set_params(graph=parsed(value) if isinstance(value, str) else value)
-    parameters = {key: value for key, value in parameters.items() if key != "graph"}
-    if of_graph:
-        estimator.set_params(graph=_as_graph(estimator))
-    if dimensions is not None:
-        steps = [f"{step}__n_components" for step, _ in getattr(estimator, "steps", [])]
-        name = [name for name in (*steps, "n_features_to_select", "n_components") if name in known][-1]
-        if name in parameters:
-            refuse(f"give -d, or -p {name}=...", "--dimensions")
-        estimator.set_params(**{name: _number(dimensions, estimator)})
-    known = estimator.get_params()
+    steps = [f"{step}__n_components" for step, _ in getattr(estimator, "steps", [])]
+    size = [name for name in (*steps, "n_features_to_select", "n_components") if name in known][-1]
     for key in parameters:
+        if key == size or key.partition("__")[0] == "graph":
+            option = "-d" if key == size else "--graph, as in 'KNN(9, weights=\"binary\")'"
+            refuse(f"{key} is given by {option}", "--param")
         if key not in known:
-            close = get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(known))}"
-            refuse(f"{type(estimator).__name__} has no parameter {key!r}; {hint}", "--param")
+            refuse(f"{type(estimator).__name__} has no parameter {key!r}; {did_you_mean(key, known)}", "--param")
+    if choice.graph is not None:
+        if "graph" not in known:
+            refuse(f"{type(estimator).__name__} has no graph", "--graph")
+        parameters = parameters | {"graph": parsed(choice.graph)}
+    if choice.dimensions is not None:
+        parameters = parameters | {size: _number(choice.dimensions)}
     estimator.set_params(**parameters)
-    return Choice(asked, dimensions is not None or "n_components" in parameters)
 
 
-def _as_graph(estimator: Any) -> Any:
-    """The graph that the parameter of the estimator stands for."""
-    return resolve_graph("graph", estimator.graph, estimator.default_graph, estimator.n_neighbors)
-
-
-def _number(text: str, estimator: Any) -> Any:
+def _number(text: str) -> Any:
     """What ``--dimensions`` stands for: a number, all, one less than classes, or a number per mode."""
-    if text == "all":
-        return None
-    if text == "auto" and isinstance(estimator, ProjectingReducer):
-        return text
+    if text in ("all", "auto"):
+        return None if text == "all" else text
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
-        why = 'it is neither a number, nor "auto", nor "all", nor like 8x6'
-        why = f"{type(estimator).__name__} has no rule for it; give a number" if text == "auto" else why
-        refuse(f"{text!r}: {why}", "--dimensions")
+        refuse(f'{text!r}: it is neither a number, nor "auto", nor "all", nor like 8x6', "--dimensions")
     numbers = tuple(map(int, text.split("x")))
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = False, column: str = "labels") -> None:
-    """Where there are labels, set a graph that reads them, unless the user chose a graph. One line says which it is.
+def settle_graph(estimator: Any, choice: Choice, partly: bool, column: str) -> None:
+    """Set a graph that reads the labels, unless the user chose a graph. One line says which it is.
 
     ``partly`` says that some rows have none, and ``column`` what the labels are called.
     """
     # "auto" asks for labels whatever the graph, which is what is looked at here.
     sized = {"n_components": 2} if isinstance(getattr(estimator, "n_components", None), str) else {}
-    if not labelled or get_tags(clone(estimator).set_params(**sized)).target_tags.required:
+    if get_tags(clone(estimator).set_params(**sized)).target_tags.required:
         return
-    if choice.asked is not None:
-        say(f"the {column} are NOT USED: {choice.asked} asks for a graph without them (--graph supervised uses them)")
+    if choice.graph is not None:
+        say(f"the {column} are NOT USED: --graph asks for a graph without them (--graph supervised uses them)")
         return
     has_graph = "graph" in estimator.get_params()
     # Those that work with any graph keep together what it links, also for new rows.
@@ -181,54 +148,13 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
         say(f"the {column} are NOT USED: {type(estimator).__name__} looks at the features alone{way}")
         return
     estimator.set_params(graph="semi" if partly else "supervised")
-    if not partly and not choice.is_sized and isinstance(estimator, ProjectingReducer):
+    if not partly and choice.dimensions is None and isinstance(estimator, ProjectingReducer):
         estimator.set_params(n_components="auto")  # as many as tell classes apart
+    graph = resolve_graph("graph", estimator.graph, estimator.default_graph, estimator.n_neighbors)
     kind = "semi-supervised" if partly else "supervised"
-    say(f"the {column} are used: {kind} graph {_as_graph(estimator)!r} (--graph none leaves them out)")
+    say(f"the {column} are used: {kind} graph {graph!r} (--graph none leaves them out)")
 
 
-def placed(estimator: Any, prepared: Any) -> Any:
-    """Give the graphs of the estimator their columns by place, so that the model takes rows without names.
-
-    What is returned are the prepared rows, with columns beside the features in the units of the file.
-    """
-    table = prepared.table
-    names = [None] * table.X.shape[1] if table.feature_names is None else table.feature_names
-    given = {name: graph for name, graph in estimator.get_params(deep=False).items() if isinstance(graph, Graph)}
-    found = {name: _placed(graph, names) for name, graph in given.items()}
-    estimator.set_params(**found)
-    if not prepared.is_scaled:
-        return prepared
-    parts = [part for part in estimator.get_params().values() if isinstance(part, On)]
-    if any(isinstance(part.what, list) and not part.beside for part in parts):
-        say("the graph reads standardised columns (--standardize no leaves them as they are, beside=True those of On)")
-    beside = {place for graph in found.values() for place in graph.beside_columns}
-    return prepared.unscaled(sorted(beside)) if beside else prepared
-
-
-def _placed(graph: Any, names: list[Any]) -> Any:
-    """The graph with its columns by place among those that it sees, which have these names."""
-    given = graph.get_params(deep=False)
-    if isinstance(graph, On) and hasattr(graph.what, "fit"):
-        names = []  # the columns that a transformer makes have none
-    elif isinstance(graph, On):
-        what = graph.what if isinstance(graph.what, list | tuple) else [graph.what]
-        given["what"] = what = [_place("what", column, names) for column in what]
-        names = [names[j] for j in what if j in range(len(names))]  # On itself says which place there is not
-    elif isinstance(graph, Chain):
-        given |= {name: _place(name, given[name], names) for name in ("time", "series")}
-    inner = {name: _placed(part, names) for name, part in given.items() if isinstance(part, Graph)}
-    return type(graph)(**given | inner)
-
-
-def _place(what: str, column: Any, names: list[Any]) -> Any:
-    """The place of a column, from 0, where it is there; a column by name must be."""
-    if not isinstance(column, str):
-        return column % len(names) if isinstance(column, int) and -len(names) <= column < 0 else column
-    if column in names:
-        return names.index(column)
-    if not names or None in names:
-        raise ValueError(f"{what}={column!r} is the name of a column, and these have no names; give its place, from 0")
-    close = get_close_matches(column, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(map(repr, names[:10]))}"
-    raise ValueError(f"{what}={column!r} is no column that the graph sees; {hint}")
+def reads_columns(estimator: Any) -> bool:
+    """Whether a graph of the estimator is built on some columns of X."""
+    return any(isinstance(part, On) and not hasattr(part.what, "fit") for part in estimator.get_params().values())

@@ -17,7 +17,7 @@ from ..persistence import versions
 from ..tables import preparation_of
 from ..verification import is_verifiable, verify
 from ._console import print_json, print_table, size, some
-from ._model import before_classes, in_blocks, output_names
+from ._model import before_classes, output_names
 from ._options import Reading
 from ._tables import Taken, are_quantities, check_classes, is_ours, last_step, reads_targets
 
@@ -58,18 +58,15 @@ def print_loadings(model: Any, most: int, json: bool) -> None:
     return print_table(list(rows[0]), lines)
 
 
-def verified(model: Any, path: str, data: str, reading: Reading, graph: str | None) -> tuple[Any, int]:
+def verified(model: Any, path: str, data: str, reading: Reading) -> tuple[Any, int]:
     """What fitting a model anew to its data has found, and how many rows these have."""
     if not is_verifiable(model):
         name = type(last_step(model)).__name__
         raise ValueError(f"{path}: {name} is none of lapwing's methods, and only these can be verified")
-    blocks = in_blocks(model, data, reading)
-    table = _read(model, data, reading) if blocks is None else None
-    X, y = (blocks, reading.label) if table is None else (table.X, table.y)
-    weights = None if graph is None else tables.read(graph, labels=False).X
+    table = _read(model, data, reading)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
-        return verify(model, X, y, graph=weights), X.shape[0]
+        return verify(model, table.X, table.y), len(table)
 
 
 def print_verification(found: Any, json: bool) -> None:

@@ -35,9 +35,8 @@ OPTIONS = {
     "--output -o MODEL": "Where to write the model.",
     "--output -o FILE": ".parquet, .csv, .tsv, .npy, or - for CSV on standard output.",
     "--output -o ONNX": "Where to write it.",
-    "--graph -g GRAPH": "supervised, semi, propagate, none (the method's own), knn, or a formula: 'KNN(5) + 0.5 * SameClass()'. "
-    "By default supervised where there are labels, semi where some are unknown, else the method's own.",
-    "--graph -g W.npz": "The matrix of weights that the fit had, in the place of the model's graph: .npz, .npy or .mtx.",
+    "--graph -g GRAPH": "supervised, semi, propagate, none (the method's own), a number of neighbours, or a formula: "
+    "'KNN(5) + 0.5 * SameClass()'. By default supervised with labels, semi where some are unknown, else the method's own.",
     "--param -p KEY=VALUE": "Any parameter of the method. May be repeated.",
     "--predict": "A classifier in the space (--judge) names the class: transform writes predictions.",
     "--coordinates": "Of a model that predicts, write the coordinates beside the predictions.",
@@ -48,7 +47,6 @@ OPTIONS = {
 }
 ADVANCED = {
     "--judge NAME": "The classifier: nearest (neighbour), knn, logistic (regression), or auto, the better of the last two.",
-    "--neighbors -k K": "Neighbours in the graph.",
     "--cv N": "Folds.",
     "--sample N": "Use this many random rows, those with labels first.",
     "--atlas FILE": "Also write the recommended space for Embedding Atlas, as .parquet.",
@@ -60,12 +58,9 @@ ADVANCED = {
     "--standardize WHEN": "Columns to mean 0 and deviation 1: yes, no, or auto, where their units differ.",
     "--categories COLS": "Columns to encode as text though they hold numbers or many values. May be repeated.",
     "--text COLS": "Columns of sentences, to be described by their words: a,b.",
-    "--match-case": "Keep Basic and BASIC apart.",
     "--missing MARK": "Marks a missing value, as -999 does. May be repeated.",
     "--header/--no-header": "Whether CSV starts with names; looks by default.",
     "--resize WxH": "Size of images.",
-    "--grey/--colour": "How to read images; grey if all are.",
-    "--zero-based": "svmlight counts features from 0.",
 }
 
 
@@ -79,7 +74,7 @@ def option(name: str, panel: str | None = None, **more: Any) -> Any:
 
 
 #: How columns are prepared, for which commands that use a model have no options.
-PREPARING = ("impute", "standardize", "categories", "text", "match_case", "missing")
+PREPARING = ("impute", "standardize", "categories", "text", "missing")
 Word = str | None
 Words = list[str] | None
 Data = Annotated[str, typer.Argument(metavar="DATA", help="File, folder of images, or - for CSV on standard input.")]
@@ -99,21 +94,17 @@ class Reading:
     standardize: Annotated[Literal["auto", "yes", "no"], option("--standardize WHEN")] = "auto"
     categories: Annotated[Words, option("--categories COLS")] = None
     text: Annotated[Words, option("--text COLS")] = None
-    match_case: Annotated[bool, option("--match-case")] = False
     missing: Annotated[Words, option("--missing MARK")] = None
     header: Annotated[bool | None, option("--header/--no-header")] = None
     resize: Annotated[Word, option("--resize WxH")] = None
-    grey: Annotated[bool | None, option("--grey/--colour")] = None
-    zero_based: Annotated[bool, option("--zero-based")] = False
 
     @property
     def read(self) -> dict[str, Any]:
         """Parameters of :func:`lapwing.tables.read`."""
         if self.label is not None and self.no_label:
             refuse("give --label, or --no-label", "--no-label")
-        size, more = width_and_height(self.resize), {"header": self.header, "grey": self.grey}
         columns = {"label": self.label, "labels": not self.no_label, "id": self.id, "drop": listed(self.drop)}
-        return {**columns, **more, "resize": size, "zero_based": self.zero_based}
+        return {**columns, "header": self.header, "resize": width_and_height(self.resize)}
 
     @property
     def prepare(self) -> dict[str, Any]:
@@ -185,15 +176,14 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
     """Raise, before any work is done, where an output would replace a file that is read, or another output (``beside``)."""
     from ..tables import files_of
 
+    if output == "-" and not stdout:
+        refuse("-: this output cannot go to standard output; name a file")
     read = [_status(file) for path in inputs if path for file in files_of(path)]
     read += [_status(sys.stdin)] if "-" in inputs else []
     status = _status(sys.stdout if output == "-" else output)
-    if output == "-" and not stdout:
-        refuse("-: this output cannot go to standard output; name a file")
     is_file = status is not None and stat.S_ISREG(status.st_mode)
     if status and is_file and any(one and os.path.samestat(status, one) for one in read):
-        name = "standard output is a file that" if output == "-" else output
-        refuse(f"{name} is read by this command; choose another file")
+        refuse(f"{'standard output' if output == '-' else output} is read by this command; choose another file")
     if output == "-":
         return
     folder = os.path.dirname(os.path.realpath(output))
@@ -201,12 +191,8 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
         refuse(f"{output} is written by this command already; choose another file")
     if os.path.isdir(output):
         refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
-    if status and not (is_file or stat.S_ISCHR(status.st_mode)):
-        refuse(f"{output} is a pipe or a device, not a file, and writing there may wait for ever; name a file")
-    if not os.path.isdir(folder):
-        refuse(f"{output}: there is no folder {folder}")
     if not os.access(folder if status is None or is_file else output, os.W_OK):
-        refuse(f"{output}: you may not write there")
+        refuse(f"{output}: you may not write there, or there is no folder {folder}")
 
 
 def _status(file: Any) -> os.stat_result | None:

@@ -138,7 +138,7 @@ class Taken:
         fitted, found = self._image_shape, table.image_shape
         if fitted is not None and found is not None and fitted != tuple(found):
             given, wanted = (" x ".join(map(str, shape)) for shape in (found, fitted))
-            remedy = f"--resize {fitted[1]}x{fitted[0]} and --grey or --colour make them so"
+            remedy = f"--resize {fitted[1]}x{fitted[0]} makes them so, where all are grey or all have colours"
             raise ValueError(f"images of {given}, but the model was fitted to {wanted} (height x width); {remedy}")
         if (count := table.X.shape[1]) != self._n_features:
             raise ValueError(f"{counted(count, 'column')} of features, but the model was fitted to {self._n_features}")

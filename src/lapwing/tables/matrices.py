@@ -170,7 +170,7 @@ def read_matrix_market(path: str, wanted: Any) -> Iterator[Table]:
 
 
 def read_svmlight(path: str, wanted: Any) -> Iterator[Table]:
-    with readable(path, "svmlight file, or one that counts features from 0, as --zero-based says"):
+    with readable(path, "svmlight file, or one that counts features from 0, which read(..., zero_based=True) takes"):
         content = io.BytesIO(unpacked(path))
         X, y = load_svmlight_file(content, n_features=wanted.n_features, zero_based=wanted.zero_based)
     yield _sparse(path, X, wanted, y)
@@ -226,7 +226,9 @@ def _is_grey(files: list[Path], wanted: bool | None) -> bool:
         said = f"{files[0]} has pixels of another depth ({modes[0]}) than {files[other]} ({modes[other]})"
         raise ValueError(f"{said}; convert them to one")
     if scales[0] != "8 bits" and wanted is False:
-        raise ValueError(f"{files[0]} has grey pixels of more than 8 bits ({modes[0]}); read such images with --grey")
+        raise ValueError(
+            f"{files[0]} has grey pixels of more than 8 bits ({modes[0]}); read(..., grey=True) makes them alike"
+        )
     return set(modes) <= GREY if wanted is None else wanted
 
 

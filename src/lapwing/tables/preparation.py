@@ -481,7 +481,9 @@ def _doubt(column: dict[str, Any], values: np.ndarray, cells: np.ndarray) -> str
         return f"{like:,} of {counts.total():,} values are numbers; it is read as text"
     if other := counts.keys() - column.get("known", ()):
         same = [cell for cell in sorted(counts) if cell.casefold() == min(other).casefold()]
-        return f"{', '.join(map(repr, same))} are taken for one category; --match-case keeps them apart"
+        return (
+            f"{', '.join(map(repr, same))} are taken for one category; match_case=True of Preparation keeps them apart"
+        )
     return ""
 
 
