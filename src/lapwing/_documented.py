@@ -5,7 +5,9 @@ Methods share most of their parameters and attributes. Each is described once, w
 ``As in :class:`LPP`.`` begins a description, the sentences after it take the place of all but the first paragraph.
 
 Three dots in the place of a name stand for all parameters of the class that the section does not name, and for all attributes
-of the other class; "without ``trace_ratio_``" after the reference leaves some out.
+of the other class; "without ``rank_``" after the reference leaves some out. Attributes come with the parameters, unless the
+class lists its own up to ``n_features_in_``. Those that are "Set only with ``constraint=``" or "Set only by ``partial_fit``"
+come to classes that have this.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ SECTION = re.compile(r"^(Parameters|Attributes)\n----------\n((?:(?!^\S.*\n---).
 ENTRY = re.compile(r"^(\S.*)\n?((?:(?: .*)?\n?)*)", re.M)
 REFERENCE = re.compile(r"As in :\w+:`(?:[\w.]*\.)?(\w+)`(?:, without ([^.]*))?(?:\.\s*|$)")
 ALL_OTHERS = re.compile(r"^(Parameters\n----------\n(?:.*\n)*?)(\.\.\. : .*\n)(\n|$)", re.M)
+ATTRIBUTES = re.compile(r"^Attributes\n----------\n((?:.+\n|\n(?=    ))*)", re.M)
+CONDITION = re.compile(r"Set only (?:with|by) ``(\w+)")
 T = TypeVar("T", bound=Any)
 KNOWN: dict[str, Any] = {}  # what has its docstring in full, by name; the first of several
 WAITING: dict[str, list[Any]] = {}  # classes that refer to a class that is not known yet, as a map does to a method
@@ -40,9 +44,7 @@ def documented(thing: T) -> T:
     for each in written:
         text = vars(each).get("__doc__") if isinstance(each, type) else each.__doc__
         if text:  # there is none under ``python -OO``
-            text = cleandoc(text)
-            others = "" if "\nAttributes\n---" in text else "Attributes\n----------\n\\g<2>\n"
-            each.__doc__ = SECTION.sub(partial(_section, each), ALL_OTHERS.sub("\\g<0>" + others, text))
+            each.__doc__ = SECTION.sub(partial(_section, each), _with_attributes(cleandoc(text)))
         if not any(each in waiting for waiting in WAITING.values()):
             KNOWN.setdefault(each.__name__, each)
             written += WAITING.pop(each.__name__, ())
@@ -57,6 +59,23 @@ def entries(text: str, section: str) -> dict[str, tuple[str, str]]:
             names, _, kind = head.partition(" : ")
             found |= dict.fromkeys(names.split(", "), (kind, dedent(description).strip()))
     return found
+
+
+def _with_attributes(text: str) -> str:
+    """The docstring with all other attributes of the class that has all other parameters."""
+    others, own = ALL_OTHERS.search(text), ATTRIBUTES.search(text)
+    if others is None or (own and re.search(r"^\.\.\.|n_features_in_", own[1], re.M)):
+        return text
+    place, header = (others.end(), "Attributes\n----------\n") if own is None else (own.end(), "")
+    return text[:place] + header + others[2] + ("" if own else "\n") + text[place:]
+
+
+def _has(owner: Any, description: str) -> bool:
+    """Whether the condition on which an attribute is set can hold."""
+    condition = CONDITION.search(description)
+    if condition and condition[1] == "partial_fit":
+        return bool(getattr(owner, "_takes_sums", True) and getattr(owner, "_takes_weights", True))
+    return condition is None or condition[1] in signature(owner).parameters
 
 
 def _section(owner: Any, section: re.Match[str]) -> str:
@@ -74,7 +93,8 @@ def _section(owner: Any, section: re.Match[str]) -> str:
         wanted = names.split(", ")
         if names == "..." and reference and other:
             taken = {*", ".join(found).split(", "), *re.findall(r"``(\w+)``", reference[2] or "")}
-            has = signature(owner).parameters if title == "Parameters" else theirs
+            has: Any = signature(owner).parameters
+            has = has if title == "Parameters" else [name for name in theirs if _has(owner, theirs[name][1])]
             wanted = [name for name in theirs if name in has and name not in taken]
             order = order or list(theirs)  # attributes of its own come first
         if reference is None or not theirs.keys() >= set(wanted):

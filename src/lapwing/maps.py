@@ -177,8 +177,8 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
         if vectors is None:
             vectors = eigh(G, subset_by_index=[len(G) - keep.kept(values, total), len(G) - 1])[1]
         vectors = vectors[:, ::-1]
-        if len(G) > 1 and rank and values[0] > FAR_ROW * values[1:].max(initial=0.0):
-            _tell_far_row(data, about, vectors[:, 0])
+        if len(G) > 1 and _is_alone(values):
+            _tell_far_row(data, vectors[:, 0] if data.is_wide else data.centred(about) @ vectors[:, 0])
     p = keep.kept(values, total)
     if not data.is_wide:
         return values, total, vectors[:, :p], None
@@ -202,9 +202,14 @@ def tell_hidden(values: np.ndarray, floor: float, data: Any, mass: float, about:
         warnings.warn(f"{message}; {remedy}", UserWarning, stacklevel=caller_stacklevel())
 
 
-def _tell_far_row(data: Any, about: np.ndarray, direction: np.ndarray) -> None:
-    """Warn where the direction of the largest variance is that of one row."""
-    along = np.square(direction if data.is_wide else data.centred(about) @ direction)
+def _is_alone(values: np.ndarray) -> bool:
+    """Whether the largest of some variances, descending, is so large that one row may be all there is to it."""
+    return bool(values.size and values[0] > FAR_ROW * values[1:].max(initial=0.0))
+
+
+def _tell_far_row(data: Any, coordinates: np.ndarray) -> None:
+    """Warn where the direction along which rows have these coordinates is that of one row."""
+    along = np.square(coordinates)
     row = int(np.argmax(along))
     if data.weights is None and along[row] > (1 - 2 / along.size) * along.sum():
         message = f"row {row} of X is so far from all others that it hides smaller directions; correct it, or drop it"
@@ -308,8 +313,11 @@ def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel)
     subset = None if few is None else [max(len(G) - few, 0), len(G) - 1]
     values, U = np.linalg.eigh(G) if subset is None else eigh(G, subset_by_index=subset)
     rank = min(numerical_rank(values, floor), int((values > 10 * len(G) * EPS * values[-1]).sum()))
-    p = keep.kept(values[::-1][:rank], trace)
-    values, U = values[::-1][:p], U[:, ::-1][:, :p]
+    values, U = values[::-1][:rank], U[:, ::-1]
+    if len(G) > 1 and _is_alone(values):
+        _tell_far_row(data, U[:, 0])
+    p = keep.kept(values, trace)
+    values, U = values[:p], U[:, :p]
     F, dual = Data(U * np.sqrt(values) / roots, weights=data.weights), roots * U / np.sqrt(values)
     if not about_origin:  # in exact arithmetic columns sum to 0; those of directions near rounding do not quite
         dual -= w[:, None] / w.sum() * dual.sum(axis=0)

@@ -96,7 +96,7 @@ def is_sampled(graph):
     return any(request.queries is not None for request in graph.requests())
 
 
-@pytest.mark.filterwarnings("ignore:samples without links", "ignore:n_components=")
+@pytest.mark.filterwarnings("ignore:samples without links", "ignore:n_components=", "ignore:eigenvalues")
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("graph", GRAPHS, ids=named)
 def test_table(graph, labels):

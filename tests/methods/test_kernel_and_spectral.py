@@ -250,7 +250,9 @@ def test_equals_spectral_embedding():
 
 
 def test_pieces_come_first():
-    S = np.vstack([X, X + 50, X + 100])
+    """Also where pieces are told apart in part only, which the number of pieces explains. Equal pieces have equal values."""
+    S = np.vstack([X, X * 1.1 + 50, X * 1.3 + 100])
+    assert LaplacianEigenmaps(1, graph=6).fit(S).certificate_.gap < 1e-12
     maps = LaplacianEigenmaps(3, graph=6).fit(S)
     assert maps.n_connected_components_ == 3
     np.testing.assert_allclose(maps.eigenvalues_[:2], 0, atol=1e-10)
@@ -322,6 +324,7 @@ def test_pieces_of_a_large_graph(d, pieces):
     ],
     ids=repr,
 )
+@pytest.mark.filterwarnings("ignore:eigenvalues 2 and 3 are equal")
 def test_every_graph_of_a_precomputed_kernel(graph):
     """Neighbours, weights and patches come from the kernel, never from its rows."""
     options = {"graph": graph, "pca": None, "penalty": Complete()}

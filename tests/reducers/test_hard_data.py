@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsTransformer
 from threadpoolctl import threadpool_limits
 
-from lapwing import DNE, LFDA, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing import DNE, LFDA, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP, KernelLPP
 from lapwing.data import as_data
-from lapwing.graphs import KNN, ClosestPairs, Repulsion, SameClass
+from lapwing.graphs import KNN, Chain, ClosestPairs, Repulsion, SameClass
 from lapwing.methods import METHODS
 
 RNG = np.random.RandomState(0)
@@ -282,6 +282,10 @@ def test_a_row_that_hides_all_others_is_named():
     X[7] *= 1e7
     with pytest.warns(UserWarning, match="row 7 of X is so far from all others"):
         MMC(2).fit(X, np.arange(100) % 3)
+    X[7] /= 10
+    for model in (KernelLPP(2), KernelLPP(2, graph=Chain(), kernel="linear")):
+        with pytest.warns(UserWarning, match="row 7 of X is so far from all others"):
+            model.fit(X)
 
 
 @pytest.mark.parametrize("graph", ["supervised", 3])

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from limits import sampled_from
+from scipy import sparse
 from scipy.linalg import subspace_angles
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
@@ -22,6 +23,7 @@ from lapwing import (
     LPP,
     MFA,
     MMC,
+    MULTISPATI,
     NPE,
     OLPP,
     TSA,
@@ -29,6 +31,7 @@ from lapwing import (
     KernelNPE,
     LaplacianEigenmaps,
     LaplacianScore,
+    SpectralRegression,
 )
 from lapwing.clustering import NormalizedCut
 from lapwing.data import as_data
@@ -264,10 +267,12 @@ def test_more_classes_than_dimensions():
 
 
 def test_directions_beyond_the_classes_are_arbitrary():
-    for estimator in (LPP(12, graph="supervised"), KernelLPP(12, graph="supervised")):
-        with pytest.warns(
-            UserWarning, match="n_components=12 is more than the 9 directions that tell 10 classes apart"
-        ):
+    for estimator in (
+        LPP(12, graph="supervised"),
+        KernelLPP(12, graph="supervised"),
+        SpectralRegression(12, graph="supervised"),
+    ):
+        with pytest.warns(UserWarning, match="n_components=12 is more than the 9 directions that tell 10 classes"):
             estimator.fit(X, y)
     with warnings.catch_warnings(action="error"):
         for estimator in (
@@ -395,3 +400,26 @@ def test_where_a_few_directions_hold_most_of_the_variance(share, scaling):
     np.testing.assert_allclose(np.linalg.norm(LPP(5).fit(few).components_, axis=1), 1)
     by_labels = LPP(5, graph="semi").fit(rows, np.arange(400) % 5)
     np.testing.assert_allclose(np.linalg.norm(by_labels.components_, axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "first"),
+    [(MULTISPATI(2), 2), (LaplacianEigenmaps(1), 1), (OLPP(2, pca=None), 2), (OLPP(1, pca=None), None)],
+    ids=repr,
+)
+def test_equal_eigenvalues_at_the_cut_are_told(model, first):
+    """On a ring, waves come in pairs, and those of four rows have no product with their neighbours on average."""
+    n = 40
+    angles = 2 * np.pi * np.arange(n) / n
+    rows = np.column_stack([np.cos(angles), np.cos(n / 4 * angles), np.sin(n / 4 * angles)])
+    ring = sparse.diags_array([1.0] * 4, offsets=[1, -1, n - 1, 1 - n], shape=(n, n), format="csr")
+    message = f"eigenvalues {first} and {(first or 0) + 1} are equal"
+    with pytest.warns(UserWarning, match=message) if first else warnings.catch_warnings(action="error"):
+        clone(model).set_params(graph=ring).fit(rows)
+
+
+def test_a_space_beyond_the_rank_of_a_variance_is_told():
+    with pytest.warns(UserWarning, match="eigenvalues 11 and 12 are equal"):
+        MULTISPATI(11, graph="supervised").fit(X, y)
+    with warnings.catch_warnings(action="error"):
+        MULTISPATI(9, graph="supervised").fit(X, y)

@@ -19,6 +19,14 @@ MAPS = {
 ASCII = str.maketrans(
     {"−": "-", "ᵀ": "'", "α": "alpha", "β": "beta", "λ": "lambda", "ξ": "xi", "⁻": "^-", "¹": "1", "`": None}
 )
+EXAMPLE = """
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import {name}
+    >>> {name}(2).fit_transform(*load_iris(return_X_y=True)).shape
+    (150, 2)
+    """
 
 
 class About(NamedTuple):
@@ -36,7 +44,9 @@ class About(NamedTuple):
     compared_on: tuple[str, ...] = ()
 
     def __set_name__(self, method: type, name: str) -> None:
-        """Let a method carry the module that users import it from, so that moving its file breaks no model."""
+        """Let a method carry the module that users import it from, so that moving its file breaks no model, and an example."""
+        if method.__doc__ and ">>>" not in method.__doc__:
+            method.__doc__ = f"{method.__doc__.rstrip()}\n{EXAMPLE.format(name=method.__name__)}"
         if method.__module__.startswith(f"{__package__}."):
             method.__module__ = __package__.partition(".")[0]
 

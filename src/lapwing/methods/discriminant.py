@@ -73,29 +73,14 @@ class MMC(OfClasses, LinearReducer, without=("graph", "normalize")):  # type: ig
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. A float between 0 and 1 is a share of the largest value of (1), the sum of all positive eigenvalues.
     pca
         As in :class:`LPP`. ``"auto"`` keeps 99 % of the variance, and all of it of small classes and of rows of words.
-    ... : As in :class:`OLPP`
-
-    Attributes
-    ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of :math:`S_w - S_b`, in ascending order: negative where classes differ more than they vary.
     ... : As in :class:`OLPP`
 
     References
     ----------
     .. [1] H. Li, T. Jiang and K. Zhang, "Efficient and robust feature extraction by maximum margin criterion", IEEE TNN 17,
        2006. https://doi.org/10.1109/TNN.2005.860852
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import MMC
-    >>> MMC(9).fit_transform(*load_digits(return_X_y=True)).shape
-    (1797, 9)
     """
 
     about = About("classes", "S_w − S_b", "orthogonal", ("dense", "sparse"))
@@ -113,9 +98,8 @@ class MMC(OfClasses, LinearReducer, without=("graph", "normalize")):  # type: ig
 class LPDP(Supervised, LinearReducer):
     r"""Locality Preserving Discriminant Projections: :class:`LPP` that also keeps classes apart, by the margin of :class:`MMC`.
 
-    .. math::
-        \min_V \operatorname{tr}(V^\top (X^\top L X - \alpha (S_b - S_w)) V)
-        \quad\text{subject to}\quad V^\top X^\top D X V = I                             \tag{1}
+    .. math:: \min_V \operatorname{tr}(V^\top (X^\top L X - \alpha (S_b - S_w)) V)
+        \quad\text{subject to}\quad V^\top X^\top D X V = I \tag{1}
 
     L and D are the Laplacian and the degrees of a neighbour graph of all samples. :math:`S_b` and :math:`S_w`, the scatter
     between and within classes, are sums over the samples that have a label [1]_. Equation 6 of the paper weighs classes by
@@ -131,23 +115,10 @@ class LPDP(Supervised, LinearReducer):
         As in :class:`LPP`. With ``"trace"``, each of the three matrices of (1) is scaled by itself.
     ... : As in :class:`LPP`
 
-    Attributes
-    ----------
-    eigenvalues_
-        As in :class:`LPP`. They may be negative.
-    ... : As in :class:`LPP`, without ``trace_ratio_``
-
     References
     ----------
     .. [1] J. Gui, C. Wang and L. Zhu, "Locality preserving discriminant projections", International Conference on Intelligent
        Computing, Lecture Notes in Computer Science, Springer, 2010.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LPDP
-    >>> LPDP(9).fit_transform(*load_digits(return_X_y=True)).shape
-    (1797, 9)
     """
 
     alpha: float = 1.0
@@ -173,21 +144,16 @@ class LPDP(Supervised, LinearReducer):
 class MFA(Supervised, LPP):
     r"""Marginal Fisher Analysis: near samples of a class come together, and near samples of different classes come apart.
 
-    .. math::
-        \min_V \operatorname{tr}(V^\top X^\top L X V)
-        \quad\text{subject to}\quad V^\top X^\top L^p X V = I                           \tag{1}
+    .. math:: \min_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top X^\top L^p X V = I \tag{1}
 
     It is :class:`LPP` with a penalty. L is the Laplacian of a graph that links each sample to its nearest neighbours of the
     same class. :math:`L^p` is that of a graph that links each class to the closest samples of other classes [1]_.
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
-        As in :class:`LPP`.
     graph
         As in :class:`LPP`. None is ``KNN(5, weights="binary", among="same_class")``, and an integer k is the same with k
-        neighbours. ``"semi"`` is ``KNN(5) + SameClass()``. ``KNN(5)`` alone reads no labels and raises an error;
-        ``LPP(graph=KNN(5), penalty=ClosestPairs(20))`` is that method.
+        neighbours. ``KNN(5)`` alone reads no labels and raises an error.
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`: which samples are kept apart. None is ``ClosestPairs(20)``, and an integer is the number of
         pairs per class.
@@ -211,13 +177,6 @@ class MFA(Supervised, LPP):
     ----------
     .. [1] S. Yan, D. Xu, B. Zhang, H.-J. Zhang, Q. Yang and S. Lin, "Graph embedding and extensions: a general framework for
        dimensionality reduction", IEEE TPAMI 29, 2007. https://doi.org/10.1109/TPAMI.2007.250598
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import MFA
-    >>> MFA(9).fit_transform(*load_digits(return_X_y=True)).shape
-    (1797, 9)
     """
 
     about = About("classes", "L of the nearest of the same class", "L of the closest pairs across classes")
@@ -245,25 +204,17 @@ class DNE(Supervised, LinearReducer):
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
-        How many directions to keep, those of the smallest eigenvalues first: None keeps those of negative eigenvalue, along
-        which repulsion wins, as the authors of the method prescribe, and ``"auto"`` one fewer than there are classes in y.
+        How many directions to keep: None keeps those of negative eigenvalue, along which repulsion wins, as the authors of the
+        method prescribe, and ``"auto"`` one fewer than there are classes in y.
     graph
         As in :class:`LPP`. None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``, and an
-        integer k is the same with k neighbours. ``"semi"`` is ``KNN(5) + SameClass()``. ``KNN(5)`` alone reads no labels and
-        raises an error, because the method would be :class:`OLPP`.
+        integer k is the same with k neighbours. ``KNN(5)`` alone reads no labels and raises an error.
     ... : As in :class:`OLPP`
 
     References
     ----------
     .. [1] W. Zhang, X. Xue, H. Lu and Y.-F. Guo, "Discriminant neighborhood embedding for classification", Pattern Recognition
        39, 2006. https://doi.org/10.1016/j.patcog.2006.05.011
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import DNE
-    >>> DNE(9).fit_transform(*load_digits(return_X_y=True)).shape
-    (1797, 9)
     """
 
     about = About("classes", "L of near samples of the same class − L of near ones of other classes", "orthogonal")
@@ -314,42 +265,31 @@ def local_fisher(data: Data, graphs: GraphFacts) -> Problem:
 class LFDA(Supervised, LinearReducer):
     r"""Local Fisher Discriminant Analysis: discriminant analysis of classes that have several clusters.
 
-    .. math::
-        \max_V \operatorname{tr}\left((V^\top S_{lw} V)^{-1} V^\top S_{lb} V\right)                        \tag{1}
+    .. math:: \max_V \operatorname{tr}\left((V^\top S_{lw} V)^{-1} V^\top S_{lb} V\right)                        \tag{1}
 
     The scatters are sums of :math:`\tfrac12 W_{ij} (x_i - x_j)(x_i - x_j)^\top` over all pairs [1]_. For a pair within class
     c, :math:`W^{lw}_{ij} = A_{ij}/n_c` and :math:`W^{lb}_{ij} = A_{ij}(1/n - 1/n_c)`, where the affinity A is large for near
     samples and 0 for far ones, which need not come together. For a pair of different classes, :math:`W^{lw}_{ij} = 0` and
     :math:`W^{lb}_{ij} = 1/n`. The same directions solve
 
-    .. math::
-        \min_V \operatorname{tr}(V^\top S_{lw} V)
-        \quad\text{subject to}\quad V^\top S_{lm} V = I, \quad S_{lm} = S_{lw} + S_{lb}                      \tag{2}
+    .. math:: \min_V \operatorname{tr}(V^\top S_{lw} V)
+        \quad\text{subject to}\quad V^\top S_{lm} V = I, \quad S_{lm} = S_{lw} + S_{lb} \tag{2}
 
     with a constraint that is never indefinite; an eigenvalue of (2) is 1 / (1 + that of (1)).
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
-        As in :class:`LPP`. It may be more than the number of classes minus one.
     graph : None, int, "supervised", "propagate", graph or matrix, default=None
         The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, an integer k is
         ``LocalClass(k)``, and ``"supervised"`` and ``"propagate"`` give linear discriminant analysis. Other graphs must
         link samples of one class, as ``KNN(5) & SameClass()`` does.
     center : As in :class:`OLPP`
-    ... : As in :class:`LPP`, without ``trace_ratio_``
+    ... : As in :class:`LPP`
 
     References
     ----------
     .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", JMLR 8,
        2007. https://jmlr.org/papers/v8/sugiyama07b.html
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LFDA
-    >>> LFDA(12).fit_transform(*load_digits(return_X_y=True)).shape
-    (1797, 12)
     """
 
     scaling: str = "auto"
@@ -366,17 +306,15 @@ class LFDA(Supervised, LinearReducer):
 class LSDA(Supervised, LinearReducer):
     r"""Locality Sensitive Discriminant Analysis: neighbours of the same class together, those of other classes apart.
 
-    .. math::
-        \max_V \operatorname{tr}(V^\top X^\top (\alpha L_b + (1 - \alpha) W_w) X V)
-        \quad\text{subject to}\quad V^\top X^\top D_w X V = I                                         \tag{1}
+    .. math:: \max_V \operatorname{tr}(V^\top X^\top (\alpha L_b + (1 - \alpha) W_w) X V)
+        \quad\text{subject to}\quad V^\top X^\top D_w X V = I \tag{1}
 
     A graph of neighbours is split in two: :math:`W_w` has its links within classes, with degrees :math:`D_w` and Laplacian
     :math:`L_w = D_w - W_w`, and :math:`L_b` is the Laplacian of its links across classes [1]_. What is solved differs by the
     constant :math:`1 - \alpha` per direction:
 
-    .. math::
-        \min_V \operatorname{tr}(V^\top X^\top ((1 - \alpha) L_w - \alpha L_b) X V)
-        \quad\text{subject to}\quad V^\top X^\top D_w X V = I                                         \tag{2}
+    .. math:: \min_V \operatorname{tr}(V^\top X^\top ((1 - \alpha) L_w - \alpha L_b) X V)
+        \quad\text{subject to}\quad V^\top X^\top D_w X V = I \tag{2}
 
     Parameters
     ----------
@@ -391,18 +329,11 @@ class LSDA(Supervised, LinearReducer):
         As in :class:`LPP`. ``"auto"`` keeps all directions, unless ``ridge=0``.
     normalize
         As in :class:`LPP`. With ``"trace"``, the two forms of (2) are scaled one by one.
-    ... : As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``
+    ... : As in :class:`LPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
     .. [1] D. Cai, X. He, K. Zhou, J. Han and H. Bao, "Locality sensitive discriminant analysis", IJCAI, 2007.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LSDA
-    >>> LSDA(9).fit_transform(*load_digits(return_X_y=True)).shape
-    (1797, 9)
     """
 
     alpha: float = 0.1
@@ -442,9 +373,8 @@ def covariance(members: np.ndarray) -> Term:
 class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
     r"""Relevant Component Analysis: directions that vary much among all samples, and little within known pairs.
 
-    .. math::
-        \max_V \operatorname{tr}(V^\top T V)
-        \quad\text{subject to}\quad V^\top (P + \rho \frac{\operatorname{tr} P}{p} I) V = I          \tag{1}
+    .. math:: \max_V \operatorname{tr}(V^\top T V)
+        \quad\text{subject to}\quad V^\top (P + \rho \frac{\operatorname{tr} P}{p} I) V = I \tag{1}
 
     T is the covariance of the samples, and :math:`P = \frac{1}{2m} \sum (x_i - x_j)(x_i - x_j)^\top` is that of the m pairs,
     such as queries with the documents that answered them [1]_. The ridge :math:`\rho` draws P towards the identity, which few
@@ -467,13 +397,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         As in :class:`LPP`.
     standardize : {True, False}, default=False
         Whether columns are divided by their standard deviations.
-    preset, verbose : As in :class:`LPP`
-
-    Attributes
-    ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The negative variances of the samples along the directions, where that of a pair is 1, in ascending order.
-    ... : As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``
+    ... : As in :class:`LPP`
 
     References
     ----------

@@ -23,9 +23,8 @@ PRINTED = KernelReducer._rules._replace(paper={"center": False})  # the thesis d
 class KernelLPP(KernelReducer):
     r"""Kernel Locality Preserving Projections: a map that is not linear and keeps linked samples close.
 
-    A kernel says how similar two samples are, and stands for features of which there may be infinitely many. The method is
-    :class:`LPP` among these features. A component is a sum of similarities to the fitted samples, of coefficients
-    :math:`\alpha`:
+    A kernel says how similar two samples are, and stands for features, perhaps infinitely many, among which this is
+    :class:`LPP`. A component is a sum of similarities to the fitted samples, of coefficients :math:`\alpha`:
 
     .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
 
@@ -38,7 +37,7 @@ class KernelLPP(KernelReducer):
     Parameters
     ----------
     graph
-        As in :class:`LPP`. The graph is built on X, or, with ``kernel="precomputed"``, by the distances of the kernel.
+        As in :class:`LPP`. None is ``KNN(5)`` on X, or, with ``kernel="precomputed"``, by the distances of the kernel.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
         What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions among the
         kernel's features,
@@ -57,8 +56,8 @@ class KernelLPP(KernelReducer):
         The width of the kernels that have one: the larger gamma is, the faster the similarity falls with the distance.
         ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a share of that, and None is scikit-learn's default.
 
-        The share is a half where no labels attract, and a quarter where labels and neighbours do. Where labels alone attract,
-        it follows from how many directions the variance is spread over.
+        The share is a half where no labels attract, and a quarter where labels and neighbours do. Of labels alone it follows
+        from how many directions the variance is spread over.
     degree : float, default=3
         The degree of the polynomial kernel.
     coef0 : float, default=1
@@ -101,18 +100,11 @@ class KernelLPP(KernelReducer):
         What is subtracted from the features of the landmarks.
     trace_ratio_
         As in :class:`LPP`. The eigenvalues are then those of :math:`K (L - \rho D) K`, and add up to 0.
-    ... : As in :class:`LPP`, without ``explained_ratio_``, ``n_samples_seen_`` and ``moments_``
+    ... : As in :class:`LPP`, without ``explained_ratio_``
 
     References
     ----------
     .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, section 3.1.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import KernelLPP
-    >>> KernelLPP(10, graph=7).fit_transform(load_digits().data).shape
-    (1797, 10)
     """
 
     penalty: Graph | int | ArrayLike | None = None
@@ -129,27 +121,20 @@ class KernelNPE(KernelReducer):
 
     .. math:: K (I - W)^\top (I - W) K \alpha = \lambda K^2 \alpha                                       \tag{1}
 
-    for the centred kernel matrix K and the weights W that reconstruct each sample from its neighbours (thesis eq. 3.32 of
-    [1]_); that is a kernel form of locally linear embedding. With a linear kernel it is :class:`NPE`. Its orthogonal form,
-    kernel :class:`ONPP`, is ``KernelLPP(graph=Reconstruction(5), constraint="orthogonal")``.
+    for the centred kernel matrix K and the weights W that reconstruct each sample from its neighbours (eq. 3.32 of [1]_): a
+    kernel form of locally linear embedding. With a linear kernel it is :class:`NPE`. Its orthogonal form, kernel
+    :class:`ONPP`, is ``KernelLPP(graph=Reconstruction(5), constraint="orthogonal")``.
 
     Parameters
     ----------
     graph
         As in :class:`KernelLPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any
         other graph takes the place of :math:`(I - W)^\top (I - W)` in (1).
-    ... : As in :class:`KernelLPP`, without ``trace_ratio_``
+    ... : As in :class:`KernelLPP`
 
     References
     ----------
     .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, section 3.2.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import KernelNPE
-    >>> KernelNPE(10, graph=7).fit_transform(load_digits().data).shape
-    (1797, 10)
     """
 
     about = About("neighbours", RECONSTRUCTION, "I")
@@ -195,7 +180,6 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
     features_ : transformer
         The fitted copy of ``features``. Set only with it, as are ``n_samples_seen_`` and ``moments_``.
     n_samples_seen_, moments_ : As in :class:`LPP`
-    ... : As in :class:`KernelLPP`, without ``trace_ratio_``
 
     References
     ----------
@@ -250,19 +234,12 @@ class KernelLFDA(Supervised, KernelReducer):
         As in :class:`LFDA`. It is built on X, or by the distances of the kernel with ``kernel="precomputed"``.
     gamma, scaling, ridge, pca : As in :class:`KernelLDA`
     center : As in :class:`OLPP`
-    ... : As in :class:`KernelLPP`, without ``trace_ratio_``
+    ... : As in :class:`KernelLPP`
 
     References
     ----------
     .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", JMLR 8,
        2007. https://jmlr.org/papers/v8/sugiyama07b.html
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import KernelLFDA
-    >>> KernelLFDA(12, landmarks=200, random_state=0).fit_transform(*load_digits(return_X_y=True)).shape
-    (1797, 12)
     """
 
     about = About("classes", LFDA.about.minimises, LFDA.about.constraint)

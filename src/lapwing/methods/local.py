@@ -28,8 +28,6 @@ class LPCA(LinearReducer):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. A float between 0 and 1 is a share of the scatter, the trace of :math:`X^\top L X`.
     graph
         As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``, with ``origin=0`` where
         ``preset="paper"``. The Laplacian of any other graph takes the place of L.
@@ -39,24 +37,12 @@ class LPCA(LinearReducer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The directions, orthonormal rows, those of the largest scatter first.
     explained_ratio_ : ndarray of shape (n_components,)
         The share of the scatter, along the directions that ``pca`` keeps, that each direction keeps.
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of :math:`-X^\top L X`, in ascending order.
-    ... : As in :class:`OLPP`
 
     References
     ----------
     .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LPCA
-    >>> LPCA(10, graph=7).fit_transform(load_digits().data).shape
-    (1797, 10)
     """
 
     about = About("patches", "−L of weighted patches: their scatter is maximised", "orthogonal")
@@ -139,19 +125,10 @@ class TangentialMaps(FreeReducer):
     ----------
     n_connected_components_ : int
         How many pieces the surface falls into. The first coordinates, of eigenvalue 0, only tell these apart.
-    ... : As in :class:`LaplacianEigenmaps`
 
     References
     ----------
     .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, section 3.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_swiss_roll
-    >>> from lapwing import TangentialMaps
-    >>> X, _ = make_swiss_roll(1000, random_state=0)
-    >>> TangentialMaps(2, graph=12).fit_transform(X).shape
-    (1000, 2)
     """
 
     about = About("patches", "misfit of each patch's tangent coordinates", "I")

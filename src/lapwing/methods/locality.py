@@ -33,9 +33,7 @@ class LPP(LinearReducer):
     A graph says which samples are linked. The map takes a sample to its coordinates along a few directions, the columns of V,
     which are chosen so that linked samples have similar coordinates [1]_:
 
-    .. math::
-        \min_V \operatorname{tr}(V^\top X^\top L X V)
-        \quad\text{subject to}\quad V^\top X^\top D X V = I                          \tag{1}
+    .. math:: \min_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top X^\top D X V = I           \tag{1}
 
     The rows of X are the samples. W holds the weights of the links, the diagonal matrix D their row sums (the degrees), and
     L = D - W is the Laplacian of the graph.
@@ -50,13 +48,13 @@ class LPP(LinearReducer):
         How many directions to keep, those of the smallest eigenvalues first: None keeps all that there are (``rank_``), and
         ``"auto"`` one fewer than there are classes in y.
     graph : None, int, "supervised", "semi", "propagate", graph or matrix, default=None
-        Which samples attract each other and, with a negative sign, repel each other: None is ``KNN(5)``, an integer k
-        ``KNN(k)``, a matrix W of weights ``Precomputed(W)``, and other graphs are in :mod:`lapwing.graphs`. ``"supervised"`` is
-        ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()``, where labels may be unknown (-1), and ``"propagate"`` spreads
-        few labels to all rows first (``Propagated``).
+        Which samples attract each other and, with a negative sign, repel each other. A matrix W of weights is
+        ``Precomputed(W)``, and other graphs are in :mod:`lapwing.graphs`. ``"supervised"`` is ``SameClass()``, ``"semi"`` is
+        ``KNN(5) + SameClass()``, where labels may be unknown (-1), and ``"propagate"`` spreads few labels to all rows first
+        (``Propagated``).
 
-        With more than 100,000 rows (2,000,000 of a tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a
-        sample of 20,000 rows.
+        None is ``KNN(5)``, and an integer k is ``KNN(k)``. With more than 100,000 rows (2,000,000 of a tensor on a GPU), they
+        and ``"semi"`` search for the neighbours of a sample of 20,000 rows.
     penalty : None, int, graph or matrix, default=None
         Which samples are kept apart: the Laplacian of this graph takes the place of D in (1). An integer k is ``Repulsion(k)``.
         None keeps D.
@@ -115,7 +113,7 @@ class LPP(LinearReducer):
         What the columns were divided by; None where X was taken as it is. ``components_`` are for X as given, and
         ``components_ * scale_`` are the directions among the divided columns.
     eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalue of each direction, in ascending order.
+        The eigenvalue of each direction, in ascending order: of what is maximised, with a negative sign.
     trace_ratio_ : float
         The least ratio, :math:`\rho`, that the directions attain. Set only with ``constraint="trace-ratio"``.
 
@@ -190,9 +188,6 @@ class OLPP(LinearReducer):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. A float between 0 and 1 is a share of the sum of all negative eigenvalues, the least value of (1).
-        So something must repel: with ``graph=-Complete()`` it is the share of the variance, as in PCA.
     pca
         As in :class:`LPP`. ``"auto"`` keeps 1.25 directions per component, so that the first directions change with their
         number, and all where labels alone attract and classes are small. It matters much here, because directions of little
@@ -205,7 +200,6 @@ class OLPP(LinearReducer):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The directions, orthonormal rows. Where there is a ``scale_``, the rows of ``components_ * scale_`` are.
-    ... : As in :class:`LPP`, without ``trace_ratio_``
 
     References
     ----------
@@ -240,9 +234,8 @@ RECONSTRUCTION = "(I − W)ᵀ(I − W), W reconstructing each sample from its n
 class NPE(LinearReducer):
     r"""Neighborhood Preserving Embedding: a linear map that keeps each sample where its neighbours place it.
 
-    .. math::
-        \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
-        \quad\text{subject to}\quad V^\top X^\top X V = I                              \tag{1}
+    .. math:: \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
+        \quad\text{subject to}\quad V^\top X^\top X V = I \tag{1}
 
     where row i of W holds the weights that best reconstruct sample i from its neighbours [1]_. It is the linear form of locally
     linear embedding (LLE).
@@ -252,19 +245,12 @@ class NPE(LinearReducer):
     graph
         As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any other
         graph takes the place of :math:`(I - W)^\top (I - W)` in (1).
-    ... : As in :class:`LPP`, without ``trace_ratio_``
+    ... : As in :class:`LPP`
 
     References
     ----------
     .. [1] X. He, D. Cai, S. Yan and H.-J. Zhang, "Neighborhood preserving embedding", ICCV 2005.
        https://doi.org/10.1109/ICCV.2005.167; linear LLE in chapter 3 of X. He's thesis.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import NPE
-    >>> NPE(10, graph=7).fit_transform(load_digits().data).shape
-    (1797, 10)
     """
 
     scaling: str = "auto"
@@ -281,12 +267,9 @@ class NPE(LinearReducer):
 class ONPP(LinearReducer):
     r"""Orthogonal Neighborhood Preserving Projections: :class:`NPE` with orthogonal directions.
 
-    .. math::
-        \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
-        \quad\text{subject to}\quad V^\top V = I                                      \tag{1}
+    .. math:: \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
 
-    where row i of W holds the weights that best reconstruct sample i from its neighbours [1]_. With neighbours of the same
-    class and repulsion it is ONPP-R [2]_:
+    for the W of NPE [1]_. With neighbours of the same class and repulsion it is ONPP-R [2]_:
     ``ONPP(graph=Reconstruction(15, among="same_class") - 0.2 * Repulsion(15), normalize="trace")``.
 
     Parameters
@@ -300,13 +283,6 @@ class ONPP(LinearReducer):
        reduction technique", IEEE TPAMI 29, 2007. https://doi.org/10.1109/TPAMI.2007.1131
     .. [2] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans", Pattern
        Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import ONPP
-    >>> ONPP(10).fit_transform(load_digits().data).shape
-    (1797, 10)
     """
 
     about = About("neighbours", RECONSTRUCTION, "orthogonal", ("unlabelled",))
@@ -337,17 +313,16 @@ class TSA(MultilinearReducer):
     for the smallest eigenvalues :math:`\lambda`, with the Laplacian L = D - W. While V is held, the columns of U solve the same
     with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top` (equations 7.9 and 7.10 of [1]_).
 
-    Samples of more than two sides, or modes, have one matrix per mode, the last mode first. For n2 = 1 it is LPP about the
-    plain mean.
+    Samples of more than two sides, or modes, have one matrix per mode, the last mode first. For n2 = 1 it is LPP about the mean.
 
     Parameters
     ----------
     n_components : "auto", int, None or tuple of these, default="auto"
-        How many directions to keep in each mode, those of the smallest eigenvalues first: one value for all modes, or one per
-        mode, as in ``TSA((10, 8))``. None keeps all that there are (``rank_``), and ``"auto"`` keeps two, or all where there
-        are fewer. The directions of a mode depend on how many the other modes keep.
+        How many directions to keep in each mode, those of the smallest eigenvalues first: one value, or one per mode, as in
+        ``TSA((10, 8))``. None keeps all (``rank_``), and ``"auto"`` two, or all where there are fewer. The directions of a mode
+        depend on how many the other modes keep.
     graph
-        As in :class:`LPP`. The graph is built on the images as rows of pixels. Equation 7.3 of X. He's thesis, for classes, is
+        As in :class:`LPP`. None is ``KNN(5)``, on the images as rows of pixels. Equation 7.3 of the thesis, for classes, is
         ``SameClass("heat")``.
     max_iter : int, default=3
         How many times each matrix is found, at most. 3 is what the authors of the method take.

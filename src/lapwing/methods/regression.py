@@ -67,7 +67,6 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
         The eigenvalues of the graph, in ascending order.
     rank_, n_pca_ : None
         Always None: no matrix of features is decomposed, or projected on principal directions.
-    ... : As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -206,7 +205,6 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         Always None: the columns of documents are taken as they are.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the graph, or those of (2) without a ridge, in ascending order.
-    ... : As in :class:`LPP`, without ``trace_ratio_``, ``n_samples_seen_`` and ``moments_``
 
     References
     ----------

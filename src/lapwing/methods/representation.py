@@ -78,9 +78,8 @@ class Representation(Problem):
 class GLPCA(_Representing):
     r"""Graph-Laplacian PCA: a low-rank representation of X whose coordinates follow a graph.
 
-    .. math::
-        \min_{U, Q} \|X - Q U^\top\|_F^2 + \alpha \operatorname{tr}(Q^\top L Q)
-        \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
+    .. math:: \min_{U, Q} \|X - Q U^\top\|_F^2 + \alpha \operatorname{tr}(Q^\top L Q)
+        \quad\text{subject to}\quad Q^\top Q = I \tag{1}
 
     for the centred X, where L is the Laplacian of the graph. The columns of Q are the eigenvectors of the smallest
     eigenvalues of
@@ -118,20 +117,10 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    ... : As in :class:`LaplacianEigenmaps`
 
     References
     ----------
     .. [1] B. Jiang, C. Ding, B. Luo and J. Tang, "Graph-Laplacian PCA: closed-form solution and robustness", CVPR 2013.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import GLPCA
-    >>> X = load_digits().data
-    >>> model = GLPCA(10, beta=0.5).fit(X)
-    >>> model.inverse_transform(model.embedding_).shape
-    (1797, 64)
     """
 
     beta: float = 0.5
@@ -313,9 +302,8 @@ class _Robust(_Representing):
 class RobustGLPCA(_Robust):
     r"""Robust graph-Laplacian PCA: :class:`GLPCA` that grossly corrupted samples do not turn.
 
-    .. math::
-        \min_{U, Q} \sum_i \|x_i - U q_i\| + \alpha \operatorname{tr}(Q^\top L Q)
-        \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
+    .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| + \alpha \operatorname{tr}(Q^\top L Q)
+        \quad\text{subject to}\quad Q^\top Q = I \tag{1}
 
     for the centred X. The norms of the errors are added up, and not their squares, so that grossly corrupted samples keep
     their corruption as an error. It is solved by augmented Lagrange multipliers: each step is a :class:`GLPCA` of X less the
@@ -494,18 +482,10 @@ class L21PCA(_Robust, without=("graph",)):
         Always ``Empty()``: there is no graph.
     n_connected_components_ : int
         The number of samples, none of which is linked to another.
-    ... : As in :class:`RobustGLPCA`
 
     References
     ----------
     .. [1] B. Jiang, C. Ding, B. Luo and J. Tang, "Graph-Laplacian PCA: closed-form solution and robustness", CVPR 2013.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import L21PCA
-    >>> L21PCA(5).fit_transform(load_digits().data).shape
-    (1797, 5)
     """
 
     about = About("representation", "PCA's, with norms in the place of squares", "I")
@@ -544,9 +524,8 @@ class _Variance(LinearReducer):
 class GraphPCA(_Variance):
     r"""Principal components of data that are smoothed over a graph, such as spots of a tissue that resemble their neighbours.
 
-    .. math::
-        \min_{Z, V} \|X - Z V^\top\|^2 + \lambda \operatorname{tr}(Z^\top L Z)
-        \quad\text{subject to}\quad V^\top V = I                                                     \tag{1}
+    .. math:: \min_{Z, V} \|X - Z V^\top\|^2 + \lambda \operatorname{tr}(Z^\top L Z)
+        \quad\text{subject to}\quad V^\top V = I \tag{1}
 
     for centred X and the Laplacian L of a graph [1]_. Given V, the best coordinates are :math:`Z = (I + \lambda L)^{-1} X V`:
 
@@ -555,22 +534,13 @@ class GraphPCA(_Variance):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. A float between 0 and 1 is a share of the sum of all eigenvalues of (2).
     graph : None, int, graph or matrix, default=None
         Which samples are neighbours, and should be alike. None is ``KNN(5, weights="binary")`` on X, and an integer k is the
         same with k neighbours. Where samples have places, give a graph of these: a matrix W, or a graph of other columns.
     alpha : float, default=1.0
         How much alike the coordinates of linked samples become, :math:`\lambda` of (1). 0 is PCA.
-    pca
-        As in :class:`LPP`. ``"auto"`` keeps all directions.
+    pca : As in :class:`LPCA`
     ... : As in :class:`OLPP`
-
-    Attributes
-    ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of the matrix of (2) with a negative sign, in ascending order.
-    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -620,37 +590,21 @@ class GraphPCA(_Variance):
 class MULTISPATI(_Variance):
     r"""Spatial principal components: directions of much variance along which neighbours are alike.
 
-    .. math::
-        \max_V \frac1n \operatorname{tr}\left(V^\top X^\top \tfrac12 (W + W^\top) X V\right)
-        \quad\text{subject to}\quad V^\top V = I                                                     \tag{1}
+    .. math:: \max_V \frac1n \operatorname{tr}\left(V^\top X^\top \tfrac12 (W + W^\top) X V\right)
+        \quad\text{subject to}\quad V^\top V = I \tag{1}
 
     for centred X and the weights W of a graph, whose rows are scaled to add up to 1 [1]_. Along each direction, the variance
     times the spatial autocorrelation (Moran's I) is maximised: the mean product of a sample and its neighbours.
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. A float between 0 and 1 is a share of the sum of all positive eigenvalues of (1).
     graph, pca : As in :class:`GraphPCA`
     ... : As in :class:`OLPP`
-
-    Attributes
-    ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of the matrix of (1) with a negative sign, in ascending order.
-    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
     .. [1] S. Dray, S. Saïd and F. Débias, "Spatial ordination of vegetation data using a generalization of Wartenberg's
        multivariate spatial correlation", Journal of Vegetation Science 19, 2008. https://doi.org/10.3170/2007-8-18312
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import MULTISPATI
-    >>> MULTISPATI(10, graph=7).fit_transform(load_digits().data).shape
-    (1797, 10)
     """
 
     about = About(
@@ -676,20 +630,12 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`. A float between 0 and 1 is a share of the sum of all positive eigenvalues of (1).
     alpha : float, default=1.0
         How much the background counts. 0 is PCA of the samples of interest.
     background : label, default=None
         The label in y of the background samples; all other known labels are of interest. None is the first in sorted order.
     pca : As in :class:`GraphPCA`
     ... : As in :class:`OLPP`
-
-    Attributes
-    ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        The eigenvalues of :math:`\alpha C_b - C`, in ascending order.
-    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------

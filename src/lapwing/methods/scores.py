@@ -115,7 +115,6 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
     scores_ : ndarray of shape (n_features,)
         The score of each feature, infinite for one that is constant in every class, and 0 for one that is constant. The largest
         are the best.
-    ... : As in :class:`LaplacianScore`
 
     References
     ----------

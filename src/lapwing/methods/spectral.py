@@ -58,13 +58,6 @@ class LaplacianEigenmaps(FreeReducer):
     ----------
     .. [1] M. Belkin and P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", Neural
        Computation 15, 2003. https://doi.org/10.1162/089976603321780317
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LaplacianEigenmaps
-    >>> LaplacianEigenmaps(10, graph=7).fit_transform(load_digits().data).shape
-    (1797, 10)
     """
 
     constraint: str = "degree"
@@ -138,23 +131,13 @@ class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
 
     Attributes
     ----------
-    eigenvalues_ : ndarray of shape (n_components,)
-        :math:`1 - \lambda` of each coordinate, in ascending order.
     density_ : ndarray of shape (n_samples,)
         The density q of (1) at each fitted sample.
-    ... : As in :class:`LaplacianEigenmaps`
 
     References
     ----------
     .. [1] R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis 21, 2006.
        https://doi.org/10.1016/j.acha.2006.04.006
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import DiffusionMaps
-    >>> DiffusionMaps(10, graph=15).fit_transform(load_digits().data).shape
-    (1797, 10)
     """
 
     alpha: float = 1.0

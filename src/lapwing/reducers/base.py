@@ -36,6 +36,7 @@ from .parameters import store_parameters
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/measured-large.md).
 MANY_ROWS, SAMPLED_ROWS = 100_000, 20_000
+TIED = 1e-12  # eigenvalues count as equal where they differ by less than this share of the largest one that was kept
 NAMES = ("supervised", "semi", "propagate")  # graphs that a user may give by name
 WORDS: dict[str, Callable[[], Graph]] = {"supervised": SameClass}  # what they stand for; a method adds the last one
 FOR_AUTHORS = ("about", "default_graph", "default_penalty", "n_neighbors")  # of methods, which ``dir`` does not list
@@ -152,6 +153,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         whole = None if graphs.is_sampled else sum(rest, start=first)
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
+        warn_of_ties(self, data, problem, graphs)
         self.settings_ = {name: self.settings_[name] for name in vars(self) if name in self.settings_}
         self.n_features_in_ = data.n_columns
         if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
@@ -406,6 +408,28 @@ def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) ->
     # An empty graph may still have degrees, which belong to the constraint. Its Laplacian is exactly 0, without rounding.
     nothing = Structured(terms[0].laplacian.n)
     return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]
+
+
+def warn_of_ties(model: Any, data: Data, problem: Problem, graphs: auto.GraphFacts) -> None:
+    """Warn where eigenvalues that were kept equal others that were not, so that rounding decides which directions are kept."""
+    gap = getattr(vars(model).get("certificate_"), "gap", None)
+    if gap is None:
+        return
+    k, by_classes = len(model.eigenvalues_), graphs.of_classes and graphs.only_attracts and not problem.ratio
+    # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
+    most = data.class_sizes.size - 1 if by_classes and problem.degrees is not None else k
+    if k > most and isinstance(model.n_components, Integral):
+        message = (
+            f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others "
+            f"have equal eigenvalues, and which they are is arbitrary: use n_components={most}, or add a graph of neighbours"
+        )
+    # Those of a graph in more pieces than directions are equal as well, and n_connected_components_ says so.
+    elif gap < TIED * np.abs(model.eigenvalues_).max() and (model.n_connected_components_ or 1) <= k + 1:
+        what = "and which of their directions is kept is arbitrary"
+        message = f"eigenvalues {k} and {k + 1} are equal, {what}; change n_components"
+    else:
+        return
+    warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
 
 
 def equal_coefficient(coefficient: float, leaf: Graph, terms: list[Term], data: Data) -> float:

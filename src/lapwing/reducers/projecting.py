@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
 from .._extras import verbosity
-from .._validation import caller_stacklevel
 from ..data import EPS, Data, validated
 from ..graphs import Graph
 from ..maps import CONSTANT, ROUNDING, Coordinates, tell_hidden
@@ -76,7 +74,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if getattr(self, "normalize", None) == "trace":
             own = replace(problem, minimise=of_equal_trace(problem.minimise, F))
         try:
-            found = self._eigenpairs(F, data, own, chosen)
+            return self._eigenpairs(F, data, own, chosen)
         except RankError:
             if not data.deviations.any():
                 raise RankError(CONSTANT) from None
@@ -90,15 +88,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             if other == chosen or not (by_classes or keep.least):
                 raise
             return self._solve(self._map(data, problem, graphs, other), data, problem, graphs, other)
-        # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
-        tied = graphs.of_classes and graphs.only_attracts and problem.degrees is not None and not problem.ratio
-        if tied and k is not None and k > (most := data.class_sizes.size - 1):
-            message = (
-                f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others have equal "
-                f'eigenvalues, and which they are is arbitrary: use n_components={most} or "auto", or add a graph of neighbours'
-            )
-            warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
-        return found
 
     def _eigenpairs(self, F: Coordinates, data: Data, problem: Problem, chosen: auto.Settings) -> Found:
         """Form the matrices, and solve the eigenproblem. The ridge is in units of the mean eigenvalue of the constraint."""
