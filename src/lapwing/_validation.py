@@ -49,6 +49,13 @@ def check_not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_below_one(name: str, value: Any) -> float:
+    """A number from 0 to less than 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
+        raise ValueError(f"{name}={value!r} must be a number from 0 to less than 1")
+    return float(value)
+
+
 def reword_error(error: ValueError) -> None:
     """Raise an error that says what to do with categories or gaps, where this one is about text or NaN among the rows."""
     if "could not convert string" in str(error):

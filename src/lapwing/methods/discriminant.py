@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
-from .._validation import check_count
+from .._validation import check_below_one, check_count, check_not_negative
 from ..auto import GraphFacts, Rules, Settings
 from ..data import Data, as_data, total
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, Pairs, SameClass
 from ..maps import ROUNDING, Coordinates
 from ..operators import Structured, diagonal
-from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
+from ..problem import Problem, Term, degree_sum, laplacian_sum
 from ..reducers import Found, LinearReducer, build_terms
 from ..solvers import RankError, numerical_rank, solve, too_few
 from .about import About
 from .locality import LPP
+
+BINARY = staticmethod(partial(KNN, weights="binary"))
 
 
 class Supervised:
@@ -33,12 +35,10 @@ class Supervised:
     def _check_reads_classes(self, graph: Graph) -> None:
         """Raise where no part of a graph of neighbours reads labels, as ``KNN(k)`` does not, and the method's own graph does."""
         if graph.reads_features and not (graph.reads_labels or graph.counts_pairs):
-            without = "LPP with this graph and penalty=" if isinstance(self, MFA) else "OLPP"
-            k = getattr(graph, "n_neighbors", self.n_neighbors)  # type: ignore[attr-defined]
-            raise ValueError(
-                f"graph={graph!r} reads no labels, and with it {type(self).__name__} would be {without}; use graph={k}, which "
-                f"is {self.default_graph(k)!r}, or (your graph) & SameClass()"  # type: ignore[attr-defined]
-            )
+            own = self.default_graph(getattr(graph, "n_neighbors", self.n_neighbors))  # type: ignore[attr-defined]
+            other = "LPP with this graph and penalty=" if isinstance(self, MFA) else "OLPP"
+            message = f"graph={graph!r} reads no labels, and with it {type(self).__name__} would be {other}"
+            raise ValueError(f"{message}; use {own!r}, an integer, or (your graph) & SameClass()")
 
 
 class OfClasses(Supervised):
@@ -89,10 +89,7 @@ class MMC(OfClasses, LinearReducer, without=("graph", "normalize")):  # type: ig
     _rules: ClassVar[Rules] = Rules(energy=0.99, small_energy=1.0, by_form=True)
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        return SameClass() * 2 - Complete(among="labelled")  # S_w - S_b, since S_b = S_t - S_w
-
-    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
+        return SameClass() * 2 - Complete(among="labelled")  # S_w - S_b of (1), since S_b = S_t - S_w
 
 
 class LPDP(Supervised, LinearReducer):
@@ -127,14 +124,10 @@ class LPDP(Supervised, LinearReducer):
 
     about = About("classes", "L − α (S_b − S_w)", "D", ("dense", "sparse"))
     _rules: ClassVar[Rules] = Rules(paper={"center": False})
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors, weights="binary")
+    default_graph: ClassVar[Any] = BINARY
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
-            raise ValueError(f"alpha={self.alpha!r} must be a finite number")
-        local, alpha = build_terms("graph", graphs.graph, data, graphs.equal_say), float(self.alpha)
+        local, alpha = self._terms(data, graphs), check_not_negative("alpha", self.alpha)
         # S_w - S_b, since S_b = S_t - S_w
         margin = [term.scaled(2 * alpha) for term in SameClass().terms(data)]
         margin += [term.scaled(-alpha) for term in Complete(among="labelled").terms(data)]
@@ -183,9 +176,7 @@ class MFA(Supervised, LPP):
     _rules: ClassVar[Rules] = Rules(energy=0.0, small_energy=0.98, directions=2.0)
     default_penalty: ClassVar[Any] = ClosestPairs
     _needs_penalty: ClassVar[bool] = True
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors, weights="binary", among="same_class")
+    default_graph: ClassVar[Any] = staticmethod(partial(KNN, weights="binary", among="same_class"))
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         if isinstance(graphs.graph, KNN):
@@ -226,20 +217,17 @@ class DNE(Supervised, LinearReducer):
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         self._check_reads_classes(graphs.graph)
-        return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
+        return super()._problem(data, graphs)  # (1)
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         found = super()._solve(F, data, problem, graphs, chosen)
         if self.n_components is not None:
             return found
-        values, vectors = found.solution.values, found.solution.vectors
-        negative = values < -1e-10 * np.abs(values).max()
-        if not negative.any():
-            raise ValueError(
-                "n_components=None keeps directions of negative eigenvalue, and there are none; give a number"
-            )
-        kept = {"values": values[negative], "vectors": vectors[:, negative]}
-        return found._replace(solution=found.solution._replace(**kept, following=values[~negative].min(initial=np.inf)))
+        values = found.solution.values
+        negative = int(np.count_nonzero(values < -1e-10 * np.abs(values).max()))
+        if not negative:
+            raise ValueError("n_components=None keeps directions of negative eigenvalue: there are none; give a number")
+        return found._replace(solution=found.solution.first(negative))
 
 
 def local_fisher(data: Data, graphs: GraphFacts) -> Problem:
@@ -254,10 +242,8 @@ def local_fisher(data: Data, graphs: GraphFacts) -> Problem:
     by_sample = L if data.weights is None else L.repeated(data.weights)  # a row may stand for several samples
     across = by_sample @ (classes[:, None] == np.arange(sizes.size)).astype(np.float64)
     if np.abs(across).max() > 1e-8 * np.abs(by_sample.diagonal()).max():
-        raise ValueError(
-            f"graph={graphs.graph!r} links samples of different classes, or of unknown class, and this method takes links within "
-            "classes; use LocalClass(7), SameClass(), or (your graph) & SameClass()"
-        )
+        remedy = "use LocalClass(7), SameClass(), or (your graph) & SameClass()"
+        raise ValueError(f"graph={graphs.graph!r} links samples of different classes, or of unknown ones; {remedy}")
     shares = np.where(classes >= 0, sizes[classes] / sizes.sum(), 0.0)
     return Problem(within, L.rescaled(np.sqrt(shares)) + laplacian_sum(OtherClass().terms(data)))
 
@@ -343,20 +329,16 @@ class LSDA(Supervised, LinearReducer):
     about = About("classes", "(1 − α) L of near samples of the same class − α L of near ones of other classes", "D_w")
     # Samples without a neighbour of their class are missing in D_w.
     _rules: ClassVar[Rules] = Rules(ridge=1.0, paper={"center": False})
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors, weights="binary")
+    default_graph: ClassVar[Any] = BINARY
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        if isinstance(self.alpha, bool) or not (isinstance(self.alpha, Real) and 0 <= float(self.alpha) < 1):
-            raise ValueError(f"alpha={self.alpha!r} must be a number from 0 to less than 1")
-        near, alpha = graphs.graph, float(self.alpha)
+        near, alpha = graphs.graph, check_below_one("alpha", self.alpha)
         unlisted = [leaf for _, leaf in near.signed() if leaf.adjacency(data) is None]
         if unlisted:
-            raise ValueError(
-                f"graph={self.graph!r}: LSDA splits the links of its graph by class, and {unlisted[0]!r} has no list of "
-                "links, or too many; use a graph of neighbours, such as graph=KNN(5), or LPP or MMC for graphs of classes alone"
+            message = (
+                f"graph={self.graph!r}: LSDA splits the links of its graph by class, and {unlisted[0]!r} lists none"
             )
+            raise ValueError(f"{message}, or too many; use a graph of neighbours, such as graph=KNN(5)")
         split = (1 - alpha) * (near & SameClass()) - alpha * (near & OtherClass())
         terms = build_terms("graph", split, data)
         return Problem(terms, degree_sum(terms) * (1 / (1 - alpha)))  # (2)
@@ -450,9 +432,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
     def _eigenpairs(self, F: Coordinates, data: Data, problem: Problem, chosen: Settings) -> Found:
         """Unlike elsewhere, directions of which no pair says anything take part, and the ridge is all that they have of P."""
         if data.is_large:
-            raise ValueError(
-                f"X is too large to be decomposed whole (sparse, {data.X.shape}); put a TruncatedSVD before RCA"
-            )
+            raise ValueError(f"X is too large to be decomposed whole, {data.X.shape}; put a TruncatedSVD before RCA")
         k = self.n_components if self.n_components is None else check_count("n_components", self.n_components)
         T, P = F.form(laplacian_sum(problem.minimise)), F.form(problem.subject_to)
         P = P + np.trace(P) / data.d * (chosen.ridge or 0.0) * np.eye(len(P))
@@ -461,8 +441,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
             raise RankError(too_few(k, vary), vary)
         found = solve(T, P, k)
         rank = min(vary, found.rank or 0)
-        found = found._replace(values=found.values[:rank], vectors=found.vectors[:, :rank], rank=rank)
-        return Found(F._replace(n_pca=vary), (T, P), found, chosen)
+        return Found(F._replace(n_pca=vary), (T, P), found.first(rank)._replace(rank=rank), chosen)
 
     def _variance(self, data: Data) -> list[Term]:
         """-T, in as many terms as there are sides."""

@@ -12,7 +12,7 @@ from ..data import Data
 from ..graphs import KNN, Graph, LocalClass, Reconstruction, SameClass
 from ..operators import identity
 from ..problem import Problem
-from ..reducers import KernelReducer, build_terms
+from ..reducers import KernelReducer
 from .about import About
 from .discriminant import LFDA, Supervised, local_fisher
 from .locality import NEIGHBORS, RECONSTRUCTION
@@ -142,7 +142,7 @@ class KernelNPE(KernelReducer):
     _rules: ClassVar[Rules] = PRINTED
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)
+        return Problem(self._terms(data, graphs), identity(data.n))  # (1)
 
 
 class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):

@@ -14,7 +14,7 @@ from ..graphs import CodingLength, Graph, Local, TangentAlignment, local_subspac
 from ..maps import Coordinates
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import Found, FreeReducer, LinearReducer, build_terms
+from ..reducers import Found, FreeReducer, LinearReducer
 from .about import About
 
 
@@ -53,18 +53,15 @@ class LPCA(LinearReducer):
         return CodingLength(n_neighbors, origin=0 if self.preset == "paper" else "mean")
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
-        return Problem([term.scaled(-1.0) for term in terms], ORTHOGONAL)  # (1)
+        return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)  # (1)
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         found = super()._solve(F, data, problem, graphs, chosen)
         A = found.forms[0] if self.normalize != "trace" else found.F.form(laplacian_sum(problem.minimise))
         spread = sum(data.form_diagonal(term.degrees, data.mean()).sum() for term in problem.minimise)
         if -np.trace(A) <= 1e-14 * spread:
-            raise ValueError(
-                "the patches have no scatter: samples and their neighbours are equal, or nearly so beside the spread of X; use "
-                "more neighbours, or take far samples out"
-            )
+            message = "the patches have no scatter: neighbours are equal, or nearly so beside the spread of X"
+            raise ValueError(f"{message}; use more neighbours, or take far samples out")
         return found
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
@@ -96,7 +93,7 @@ class LPCA(LinearReducer):
         if not isinstance(self.graph_, CodingLength):
             raise ValueError(f"graph={self.graph_!r} has no patches; use CodingLength")
         data = data if self.scale_ is None else data.divided(self.scale_)
-        d = len(self.components_) if n_components is None else check_count("n_components", n_components)
+        d = check_count("n_components", len(self.components_) if n_components is None else n_components)
         return local_subspaces(data, self.graph_.patches(data), d)
 
 
@@ -134,12 +131,11 @@ class TangentialMaps(FreeReducer):
     about = About("patches", "misfit of each patch's tangent coordinates", "I")
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        return TangentAlignment(
-            n_neighbors, n_components=self.n_components, origin=0 if self.preset == "paper" else "mean"
-        )
+        origin = 0 if self.preset == "paper" else "mean"
+        return TangentAlignment(n_neighbors, n_components=self.n_components, origin=origin)
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        terms = self._terms(data, graphs)
         linked = np.asarray(degree_sum(terms).diag) > 0
         # (1), for the samples that have links
         return Problem(terms, Structured(data.n, diag=linked.astype(np.float64)))

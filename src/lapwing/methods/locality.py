@@ -10,8 +10,8 @@ from ..auto import GraphFacts, Rules
 from ..data import Data
 from ..graphs import KNN, Graph, Propagated, Reconstruction
 from ..operators import identity
-from ..problem import ORTHOGONAL, Problem
-from ..reducers import WORDS, LinearReducer, MultilinearReducer, build_terms
+from ..problem import Problem
+from ..reducers import WORDS, LinearReducer, MultilinearReducer
 from .about import About
 
 NEIGHBORS = "L of a neighbour graph"
@@ -223,9 +223,7 @@ class OLPP(LinearReducer):
     default_graph: ClassVar[Any] = KNN
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energy=0.0)  # fewer directions do better; with the fewest it is PCA
-
-    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
+    # Equation (1) is the problem of every estimator with orthogonal directions: Reducer._problem.
 
 
 RECONSTRUCTION = "(I − W)ᵀ(I − W), W reconstructing each sample from its neighbours"
@@ -261,7 +259,7 @@ class NPE(LinearReducer):
     default_graph: ClassVar[Any] = Reconstruction
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)
+        return Problem(self._terms(data, graphs), identity(data.n))  # (1)
 
 
 class ONPP(LinearReducer):
@@ -289,9 +287,7 @@ class ONPP(LinearReducer):
     default_graph: ClassVar[Any] = Reconstruction
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energy=0.0)  # fewer directions do better; with the fewest it is PCA
-
-    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), ORTHOGONAL)  # (1)
+    # Equation (1) is the problem of every estimator with orthogonal directions: Reducer._problem.
 
 
 class TSA(MultilinearReducer):

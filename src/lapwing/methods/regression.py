@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from numbers import Real
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
-from sklearn.utils.validation import check_is_fitted
 
-from .._extras import verbosity
-from .._validation import caller_stacklevel, check_count, check_not_negative
+from .._validation import caller_stacklevel, check_below_one, check_count, check_not_negative
 from ..auto import GraphFacts, Rules, Settings
-from ..data import Data, validated
-from ..graphs import KNN, Graph
+from ..data import Data
+from ..graphs import KNN
 from ..maps import Coordinates
 from ..operators import diagonal
 from ..problem import Problem, laplacian_sum
@@ -97,16 +95,11 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
     def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
         check_count("n_components", self.n_components)
         if check_not_negative("ridge", self.ridge) == 0:
-            raise ValueError(
-                "ridge=0 leaves the regression without an answer where features are dependent; use ridge > 0"
-            )
-        if isinstance(self.lasso, bool) or not (isinstance(self.lasso, Real) and 0 <= float(self.lasso) < 1):
-            raise ValueError(f"lasso={self.lasso!r} must be a number from 0 to less than 1")
+            raise ValueError("ridge=0 leaves the regression without an answer of dependent features; use ridge > 0")
+        check_below_one("lasso", self.lasso)
         if graphs.is_sampled:
-            raise ValueError(
-                f"graph={graphs.graph!r} searches for a sample of the rows, whose eigenvectors say nothing of the others; leave "
-                "queries out, or use LPP"
-            )
+            message = f"graph={graphs.graph!r} samples the rows, and has eigenvectors for these alone"
+            raise ValueError(f"{message}; leave queries out, or use LPP")
         mean = data.mean(problem.degrees)
         return Coordinates(data, mean, np.transpose, mean)
 
@@ -124,10 +117,6 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
         else:
             V = ridge_regression(F, d, graph.vectors, rho)
         return Found(F._replace(back=lambda _: V.T), (None, None), graph, chosen)
-
-    def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
-        super()._store(data, F, problem, graphs, found)
-        self.rank_ = None  # that of the graph says nothing of the features
 
 
 def _elastic_net(F: Coordinates, d: np.ndarray, Y: np.ndarray, rho: float, share: float) -> np.ndarray:
@@ -231,8 +220,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     _rules: ClassVar[Rules] = Rules(ridge=RIDGE, unit_length=True)
     _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "scaling": ("auto", "unit", "constraint")}
 
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors, metric="cosine", weights="dot")
+    default_graph: ClassVar[Any] = staticmethod(partial(KNN, metric="cosine", weights="dot"))
 
     def _pose(self, data: Data, graphs: GraphFacts | None = None) -> Any:
         """The problem of the documents that have a term, scaled to unit length."""
@@ -240,10 +228,8 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         empty = data.squares == 0
         data = self._without_empty(data, empty) if empty.any() else data
         if data.X.min() < 0:
-            raise ValueError(
-                f"Negative values in data passed to LPI: X must hold weights of terms, and the least is {data.X.min():.3g}; "
-                "use LPP for other features"
-            )
+            message = f"Negative values in data passed to LPI: the least weight of a term is {data.X.min():.3g}"
+            raise ValueError(f"{message}; use LPP for other features")
         data.unit.given = data.given
         return super()._pose(data.unit, graphs)
 
@@ -251,14 +237,10 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         """The documents that have a term. An empty document has no direction, and so no neighbours."""
         count, first = int(empty.sum()), int(np.argmax(empty))
         if data.n - count < 2:
-            left = f"{data.n - count} documents with a term (n_features={data.d})"
-            raise ValueError(f"X has {left}, but 2 is the least; pass more")
-        graph = self._graphs(data).graph
-        if graph.indexes_rows:
-            raise ValueError(
-                f"X has {count} empty documents (the first is row {first}), and graph={graph!r} knows documents by their row, so "
-                "that they cannot be left out; remove them from both"
-            )
+            raise ValueError(f"X has {data.n - count} documents with a term (n_features={data.d}), but 2 is the least")
+        if (graph := self._graphs(data).graph).indexes_rows:
+            empty_ones = f"X has {count} empty documents (the first is row {first})"
+            raise ValueError(f"{empty_ones}, and graph={graph!r} knows documents by their row; remove them from both")
         message = f"documents without a term: {count} (the first is row {first}); they are not linked, and placed at 0"
         warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
         return data.some(~empty)
@@ -276,13 +258,11 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         D, pulling = problem.degrees, all(term.coefficient > 0 for term in problem.minimise)
         assert D is not None
         graph = graph_vectors(problem, self.n_components, pulling)  # the first of (1)
-        trace = float(D.sum() * (1 - F.mean @ F.mean))  # rows have unit length
+        trace, ridge = float(D.sum() * (1 - F.mean @ F.mean)), chosen.ridge or 0.0  # rows have unit length
         if trace <= 1e-12 * D.sum():
             raise ValueError(
-                f"all documents are the same up to their length (n_features={data.d}), so there is nothing to tell apart"
+                f"all documents are the same up to their length (n_features={data.d}): nothing to tell apart"
             )
-        ridge = chosen.ridge
-        assert ridge is not None
         rho = ridge * trace / min(data.n, data.d)
         try:
             a = ridge_regression(F, D, graph.vectors, rho)  # the second of (1)
@@ -297,28 +277,11 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         a = a / np.linalg.norm(a, axis=0) if self.scaling != "constraint" else a
         return Found(F._replace(back=lambda _: a.T), (None, None), graph, chosen)
 
-    def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
-        super()._store(data, F, problem, graphs, found)
-        if found.forms[0] is None:
-            self.rank_ = None  # of the regression it is not known
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The coordinates of documents, one column per component. An empty document is placed at 0.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The documents.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        check_is_fitted(self)
-        with verbosity(self.verbose):
-            return validated(self, X, fitting=False, in_blocks=True).apply(self._placed, len(self.components_))
+    def _coordinates(self, data: Data) -> Any:
+        return data.apply(self._placed, len(self.components_))
 
     def _placed(self, data: Data) -> np.ndarray:
+        """The coordinates of documents, 0 for an empty one."""
         placed = data.unit.project(self.mean_, self.components_)
         placed[data.squares == 0] = 0.0
         return placed

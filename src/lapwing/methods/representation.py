@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..reducers import FreeReducer, LinearReducer, build_terms, takes_tensors
 from ..solvers import Solution, estimate_norm, fix_signs, inverse, largest_value, solve
 from .about import About
-from .discriminant import Supervised, covariance
+from .discriminant import BINARY, Supervised, covariance
 
 NEAR_POLE = 0.05  # below this share of the fitted rows' median factor, the equation of a new row is near a pole
 RHO = 1.02  # rho="auto" of the robust methods; eigenvectors cannot follow a faster growth from step to step
@@ -148,12 +148,7 @@ class GLPCA(_Representing):
             return super()._solve(F, data, problem, graphs, chosen)
         L = (beta / problem.scales[1] * problem.L).astype(dtype)
         share = dtype.type(1 - beta)  # a number in the precision of X, so that products stay in it
-        G = LinearOperator(
-            L.shape,
-            matvec=lambda v: share * (v - X @ (X.T @ v)) + L @ v,
-            matmat=lambda V: share * (V - X @ (X.T @ V)) + L @ V,
-            dtype=dtype,
-        )
+        G = symmetric(data.n, lambda V: share * (V - X @ (X.T @ V)) + L @ V, dtype)
         # The terms of (2) have the largest eigenvalues 1 - beta and beta.
         found = solve(G, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
         return found._replace(scale=1.0)
@@ -207,6 +202,11 @@ def graph_weight(beta: Any, alpha: Any, lam: float, L: sparse.csr_array, unit: f
     return 1 / (1 + lam / pull) if pull else 0.0, xi
 
 
+def symmetric(n: int, apply: Callable[[Any], Any], dtype: Any = np.float64) -> LinearOperator:
+    """A symmetric matrix of n rows, by its products."""
+    return LinearOperator((n, n), matvec=apply, matmat=apply, dtype=dtype)
+
+
 def of_unit_norm(data: Data) -> tuple[Array, float]:
     """X less its mean, divided by its largest singular value, and the square of that value, lambda."""
     entries = data.X.data if sparse.issparse(data.X) else data.X
@@ -215,8 +215,7 @@ def of_unit_norm(data: Data) -> tuple[Array, float]:
     mean, dtype = data.mean(), data.X.dtype
     X = scale * data.centred(mean) if sparse.issparse(data.X) else ((data.X - mean) * scale).astype(dtype)
     A, n = (X, data.n) if data.n < data.d else (X.T, data.d)
-    gram = LinearOperator((n, n), matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=dtype)
-    value = largest_value(gram)
+    value = largest_value(symmetric(n, lambda V: A @ (A.T @ V), dtype))
     if not value > 0:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
     return X * dtype.type(value**-0.5), value / scale**2
@@ -263,12 +262,9 @@ class _Robust(_Representing):
         while not state.violation <= self.tol and state.n_steps < self.max_iter:
             state.step(state.mu * rho if state.n_steps else mu, anew=rho > RHO)
         if not state.violation <= self.tol:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, "
-                f"above tol={self.tol}; raise max_iter",
-                ConvergenceWarning,
-                stacklevel=caller_stacklevel(),
-            )
+            stopped = f"{type(self).__name__} stopped after max_iter={self.max_iter} steps"
+            message = f"{stopped} with a violation of {state.violation:.2g}, above tol={self.tol}; raise max_iter"
+            warnings.warn(message, ConvergenceWarning, stacklevel=caller_stacklevel())
         return state
 
     def _store(  # type: ignore[override]
@@ -281,8 +277,10 @@ class _Robust(_Representing):
         dtype, signs = data.X.dtype, np.sign(np.sum(found.Q * fix_signs(found.Q.T).T, axis=0))
         self.mean_, self.alpha_ = (found.centre + found.offset).astype(dtype), found.alpha
         self.components_, self.errors_ = (found.U * signs).T.astype(dtype), found.errors.astype(dtype)
-        self.n_iter_, self.violation_, self.objective_ = found.n_steps, found.violation, found.objective
-        self.reconstruction_error_ = found.reconstruction_error
+        self.n_iter_, self.violation_, left = found.n_steps, found.violation, found.residual
+        pulled = found.alpha * np.sum(found.Q * (found.L @ found.Q))
+        self.objective_ = float(np.linalg.norm(left, axis=1).sum() + pulled)
+        self.reconstruction_error_ = float(np.linalg.norm(left) / np.linalg.norm(found.X - found.offset))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""
@@ -418,11 +416,7 @@ class _Multipliers:
 
     def _minimised(self, A: np.ndarray, mu: float) -> LinearOperator:
         """The matrix ``2 alpha / mu L - A Aᵀ``."""
-
-        def apply(V: np.ndarray) -> np.ndarray:
-            return 2 * self.alpha / mu * (self.L @ V) - A @ (A.T @ V)
-
-        return LinearOperator((len(A), len(A)), matvec=apply, matmat=apply, dtype=np.float64)
+        return symmetric(len(A), lambda V: 2 * self.alpha / mu * (self.L @ V) - A @ (A.T @ V))
 
     def _solved(self, matrix: LinearOperator, k: int) -> Solution:
         """The smallest k eigenpairs without the constant."""
@@ -453,14 +447,6 @@ class _Multipliers:
             basis, image = np.hstack([basis, new]), np.hstack([image, matrix @ new])
         values, vectors = np.linalg.eigh(basis.T @ image)
         self.Q, self.values = basis @ vectors[:, :k], values[:k]
-
-    @property
-    def objective(self) -> float:
-        return float(np.linalg.norm(self.residual, axis=1).sum() + self.alpha * np.sum(self.Q * (self.L @ self.Q)))
-
-    @property
-    def reconstruction_error(self) -> float:
-        return float(np.linalg.norm(self.residual) / np.linalg.norm(self.X - self.offset))
 
 
 class L21PCA(_Robust, without=("graph",)):
@@ -507,16 +493,15 @@ class _Variance(LinearReducer):
     _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0, by_form=True)
     _takes_tensors = _takes_weights = _takes_blocks = _takes_sums = False  # the method reads rows one by one
 
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors, weights="binary")
+    default_graph: ClassVar[Any] = BINARY
 
     def _whole_terms(self, data: Data, graphs: GraphFacts) -> list[Term]:
         """The terms of the graph, which must be built on all rows and must not repel."""
         graph = graphs.graph
         if graphs.is_sampled or graphs.repels or not (graph.is_laplacian and graph.is_semidefinite):
+            message = f"graph={graph!r} repels, has no Laplacian, or samples the rows"
             raise ValueError(
-                f"graph={graph!r} repels, has no Laplacian, or searches for a sample of the rows, and {type(self).__name__} "
-                "needs the whole of a graph that attracts; leave the part that repels, Similarity, or queries, out"
+                f"{message}, and {type(self).__name__} needs all of a graph that attracts; leave that part out"
             )
         return self._terms(data, graphs)
 
@@ -661,17 +646,13 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         alpha, classes = check_not_negative("alpha", self.alpha), data.classes
-        code = 0 if self.background is None else self._code(data)
+        pairs = zip(np.ravel(data.y).tolist(), classes.tolist(), strict=True)
+        names = {name: code for name, code in pairs if code >= 0}
+        try:
+            code = 0 if self.background is None else names[self.background]
+        except (KeyError, TypeError):
+            known = ", ".join(sorted(map(str, names))[:9])
+            raise ValueError(f"background={self.background!r} is no label in y, which has {known}") from None
         members = [(classes >= 0) & (classes != code), classes == code]
         interest, background = (covariance(part) for part in members)
         return Problem([interest.scaled(-1.0), background.scaled(alpha)], ORTHOGONAL)  # (1)
-
-    def _code(self, data: Data) -> int:
-        """The number of the class of ``background``."""
-        y, classes, background = np.asarray(data.y).ravel(), data.classes, self.background
-        names = [y[np.argmax(classes == code)] for code in range(classes.max() + 1)]
-        is_label = np.ndim(background) == 0 and not sparse.issparse(background)  # type: ignore[arg-type]
-        for code, name in enumerate(names):
-            if is_label and bool(name == background):
-                return code
-        raise ValueError(f"background={background!r} is no label in y, which has {', '.join(map(str, names[:9]))}")

@@ -82,10 +82,7 @@ class LaplacianScore(FeatureSelector):
     about = About("features", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
 
-    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        terms = self._terms(data, graphs)
-        D = degree_sum(terms)
-        return Problem(terms, D if self.constraint == "degree" else diagonal(D.diagonal() > 0))  # (1), (2)
+    # Equations (1) and (2) have the matrices of every estimator that has none of its own: Reducer._problem.
 
     def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         degrees = problem.degrees

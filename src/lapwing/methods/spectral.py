@@ -12,9 +12,9 @@ from ..auto import GraphFacts
 from ..data import Data
 from ..graphs import KNN
 from ..maps import Free
-from ..operators import diagonal, identity, laplacian
+from ..operators import identity, laplacian
 from ..problem import Problem, Term, degree_sum, laplacian_sum
-from ..reducers import FreeReducer, build_terms
+from ..reducers import FreeReducer
 from ..solvers import Solution, fix_signs
 from .about import About
 from .locality import NEIGHBORS
@@ -71,10 +71,7 @@ class LaplacianEigenmaps(FreeReducer):
     _crowded: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = True
 
-    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
-        D = degree_sum(terms)
-        return Problem(terms, D if self.constraint == "degree" else diagonal(D.diagonal() > 0))  # (1)
+    # Equation (1) is the problem of every estimator that has none of its own: Reducer._problem.
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         """Solve for the coordinates y of a new row of weights w and degree d, given those of the fitted rows, Y.
@@ -162,11 +159,9 @@ class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
 
     def _steps(self, data: Data, graphs: GraphFacts) -> sparse.csr_array:
         """The weights of the steps of a random walk, which may also stay where it is."""
-        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        terms = self._terms(data, graphs)
         if not graphs.graph.is_laplacian or any(term.coefficient < 0 for term in terms):
-            raise ValueError(
-                f"graph={graphs.graph!r} repels, or has no Laplacian, and a random walk needs weights; leave that part out"
-            )
+            raise ValueError(f"graph={graphs.graph!r} repels, or has no weights for a random walk; leave that part out")
         D = degree_sum(terms)
         return (D - laplacian_sum(terms) + identity(D.n)).tosparse()
 

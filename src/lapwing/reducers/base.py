@@ -27,7 +27,7 @@ from .._labels import class_codes, label_array
 from .._validation import caller_stacklevel, check_count
 from ..data import Data, total, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
-from ..operators import Structured
+from ..operators import Structured, diagonal
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import RankError
 from ..summary import ClassSums, Summary
@@ -281,15 +281,16 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} has no default graph; give graph=")
 
     def _problem(self, data: Data, graphs: auto.GraphFacts) -> Problem:
-        """What is minimised, subject to what. As here it is LPP's: L over D, or over the Laplacian of ``penalty``."""
+        """What is minimised, subject to what. As here it is LPP's: L over D, or over I, or over the Laplacian of ``penalty``."""
         terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
         constraint, penalty = getattr(self, "constraint", "matrix"), graphs.penalty
-        if constraint == "orthogonal":
+        if constraint == "orthogonal" or self._orthogonal:
             if penalty is not None:
                 remedy = 'use "trace-ratio", or subtract it from graph='
                 raise ValueError(f'penalty={penalty!r} has no part in constraint="orthogonal"; {remedy}')
             return Problem(terms, ORTHOGONAL)
         B = degree_sum(terms) if penalty is None else laplacian_sum(build_terms("penalty", penalty, data))
+        B = diagonal(B.diagonal() > 0) if constraint == "identity" else B
         return Problem(terms, B, ratio=constraint == "trace-ratio")
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Any:

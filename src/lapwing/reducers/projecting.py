@@ -61,7 +61,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """
         check_is_fitted(self)
         with verbosity(self.verbose):
-            return self._coordinates(validated(self, X, fitting=False, in_blocks=self._takes_blocks))
+            return self._coordinates(validated(self, X, fitting=False, in_blocks=True))
 
     def _coordinates(self, data: Data) -> Any:
         raise NotImplementedError
@@ -132,7 +132,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: auto.GraphFacts, found: Found) -> None:
         solution, V, chosen = found.solution, found.solution.vectors, found.chosen
-        self.n_pca_, self.rank_, self.solver_ = found.F.n_pca, solution.rank, solution.solver
+        self.n_pca_, self.solver_ = found.F.n_pca, solution.solver
+        self.rank_ = None if found.forms[0] is None else solution.rank  # a regression does not find it
         self.eigenvalues_, self.certificate_ = solution.values, certify(solution, data.dtype, type(self).__name__)
         if problem.ratio:
             attracted, kept_apart = (float(np.vdot(V, M @ V)) for M in found.forms)

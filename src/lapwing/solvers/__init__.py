@@ -82,6 +82,11 @@ class Solution(NamedTuple):
     scale: float = 0.0  # the norm of an operator A, or of parts of it that may cancel; 0 where it is unknown
     accuracy: float = 0.0  # what was aimed at or reached, where that is more than the tolerance of a certificate
 
+    def first(self, k: int) -> Solution:
+        """The first k of the pairs that were found."""
+        following = self.values[k] if k < self.values.size else self.following
+        return self._replace(values=self.values[:k], vectors=self.vectors[:, :k], following=following)
+
 
 def solve(
     A: Any,
