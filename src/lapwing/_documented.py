@@ -6,8 +6,7 @@ Methods share most of their parameters and attributes. Each is described once, w
 
 Three dots in the place of a name stand for all parameters of the class that the section does not name, and for all attributes
 of the other class; "without ``rank_``" after the reference leaves some out. Attributes come with the parameters, unless the
-class lists its own up to ``n_features_in_``. Those that are "Set only with ``constraint=``" or "Set only by ``partial_fit``"
-come to classes that have this.
+class lists its own up to ``n_features_in_``. Those that are "Set only with ``constraint=``" come to classes that have it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ ENTRY = re.compile(r"^(\S.*)\n?((?:(?: .*)?\n?)*)", re.M)
 REFERENCE = re.compile(r"As in :\w+:`(?:[\w.]*\.)?(\w+)`(?:, without ([^.]*))?(?:\.\s*|$)")
 ALL_OTHERS = re.compile(r"^(Parameters\n----------\n(?:.*\n)*?)(\.\.\. : .*\n)(\n|$)", re.M)
 ATTRIBUTES = re.compile(r"^Attributes\n----------\n((?:.+\n|\n(?=    ))*)", re.M)
-CONDITION = re.compile(r"Set only (?:with|by) ``(\w+)")
+CONDITION = re.compile(r"Set only with ``(\w+)")
 T = TypeVar("T", bound=Any)
 KNOWN: dict[str, Any] = {}  # what has its docstring in full, by name; the first of several
 WAITING: dict[str, list[Any]] = {}  # classes that refer to a class that is not known yet, as a map does to a method
@@ -73,8 +72,6 @@ def _with_attributes(text: str) -> str:
 def _has(owner: Any, description: str) -> bool:
     """Whether the condition on which an attribute is set can hold."""
     condition = CONDITION.search(description)
-    if condition and condition[1] == "partial_fit":
-        return bool(getattr(owner, "_takes_sums", True) and getattr(owner, "_takes_weights", True))
     return condition is None or condition[1] in signature(owner).parameters
 
 

@@ -177,7 +177,7 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
         if vectors is None:
             vectors = eigh(G, subset_by_index=[len(G) - keep.kept(values, total), len(G) - 1])[1]
         vectors = vectors[:, ::-1]
-        if len(G) > 1 and _is_alone(values):
+        if len(G) > 1 and rank and values[0] > FAR_ROW * values[1:].max(initial=0.0):
             _tell_far_row(data, vectors[:, 0] if data.is_wide else data.centred(about) @ vectors[:, 0])
     p = keep.kept(values, total)
     if not data.is_wide:
@@ -200,11 +200,6 @@ def tell_hidden(values: np.ndarray, floor: float, data: Any, mass: float, about:
         message = f"{hidden} directions of X are left out: X is so far from 0 that they may be rounding in {data.dtype}"
         remedy = "fit X - X[0] instead, subtracted before X is rounded"
         warnings.warn(f"{message}; {remedy}", UserWarning, stacklevel=caller_stacklevel())
-
-
-def _is_alone(values: np.ndarray) -> bool:
-    """Whether the largest of some variances, descending, is so large that one row may be all there is to it."""
-    return bool(values.size and values[0] > FAR_ROW * values[1:].max(initial=0.0))
 
 
 def _tell_far_row(data: Any, coordinates: np.ndarray) -> None:
@@ -314,7 +309,7 @@ def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel)
     values, U = np.linalg.eigh(G) if subset is None else eigh(G, subset_by_index=subset)
     rank = min(numerical_rank(values, floor), int((values > 10 * len(G) * EPS * values[-1]).sum()))
     values, U = values[::-1][:rank], U[:, ::-1]
-    if len(G) > 1 and _is_alone(values):
+    if len(G) > 1 and rank and values[0] > FAR_ROW * values[1:].max(initial=0.0):
         _tell_far_row(data, U[:, 0])
     p = keep.kept(values, trace)
     values, U = values[:p], U[:, :p]

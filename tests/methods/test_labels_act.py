@@ -14,8 +14,8 @@ X, Y = load_wine(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 SUPERVISED = [*(name for name, method in METHODS.items() if get_tags(method()).target_tags.required), "RCA"]
 REFUSING = {
-    "DNE": "use graph=7, which is ",
-    "MFA": "use graph=7, which is ",
+    "DNE": r"use \(KNN\(7",
+    "MFA": r"use KNN\(7",
     "LFDA": "use LocalClass",
     "KernelLFDA": "use LocalClass",
 }  # without labels

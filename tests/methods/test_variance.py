@@ -97,7 +97,7 @@ def test_graph_pca_forms_no_dense_matrix():
 @pytest.mark.parametrize("method", [GraphPCA, MULTISPATI])
 @pytest.mark.parametrize("graph", [KNN(5) - 0.1 * Repulsion(9), KNN(5, queries=20), Similarity(KNN(5))], ids=repr)
 def test_graphs_that_are_refused(method, graph):
-    with pytest.raises(ValueError, match="needs the whole of a graph that attracts"):
+    with pytest.raises(ValueError, match="needs all of a graph that attracts"):
         method(2, graph=graph).fit(X, Y)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
-from .._validation import check_below_one, check_count, check_not_negative
+from .._validation import check_below_one, check_count
 from ..auto import GraphFacts, Rules, Settings
 from ..data import Data, as_data, total
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, Pairs, SameClass
@@ -127,7 +128,9 @@ class LPDP(Supervised, LinearReducer):
     default_graph: ClassVar[Any] = BINARY
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        local, alpha = self._terms(data, graphs), check_not_negative("alpha", self.alpha)
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
+            raise ValueError(f"alpha={self.alpha!r} must be a finite number")
+        local, alpha = build_terms("graph", graphs.graph, data, graphs.equal_say), float(self.alpha)
         # S_w - S_b, since S_b = S_t - S_w
         margin = [term.scaled(2 * alpha) for term in SameClass().terms(data)]
         margin += [term.scaled(-alpha) for term in Complete(among="labelled").terms(data)]
@@ -379,7 +382,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         As in :class:`LPP`.
     standardize : {True, False}, default=False
         Whether columns are divided by their standard deviations.
-    ... : As in :class:`LPP`
+    ... : As in :class:`LPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------

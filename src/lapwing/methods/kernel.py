@@ -100,7 +100,7 @@ class KernelLPP(KernelReducer):
         What is subtracted from the features of the landmarks.
     trace_ratio_
         As in :class:`LPP`. The eigenvalues are then those of :math:`K (L - \rho D) K`, and add up to 0.
-    ... : As in :class:`LPP`, without ``explained_ratio_``
+    ... : As in :class:`LPP`, without ``explained_ratio_``, ``n_samples_seen_`` and ``moments_``
 
     References
     ----------

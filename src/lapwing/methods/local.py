@@ -14,7 +14,7 @@ from ..graphs import CodingLength, Graph, Local, TangentAlignment, local_subspac
 from ..maps import Coordinates
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import Found, FreeReducer, LinearReducer
+from ..reducers import Found, FreeReducer, LinearReducer, build_terms
 from .about import About
 
 
@@ -53,7 +53,8 @@ class LPCA(LinearReducer):
         return CodingLength(n_neighbors, origin=0 if self.preset == "paper" else "mean")
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)  # (1)
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        return Problem([term.scaled(-1.0) for term in terms], ORTHOGONAL)  # (1)
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         found = super()._solve(F, data, problem, graphs, chosen)
@@ -135,7 +136,7 @@ class TangentialMaps(FreeReducer):
         return TangentAlignment(n_neighbors, n_components=self.n_components, origin=origin)
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        terms = self._terms(data, graphs)
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
         linked = np.asarray(degree_sum(terms).diag) > 0
         # (1), for the samples that have links
         return Problem(terms, Structured(data.n, diag=linked.astype(np.float64)))

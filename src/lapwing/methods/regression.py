@@ -55,7 +55,7 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
         turned so that the first rows that they tell apart lie along axes.
     standardize
         As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
-    ... : As in :class:`LPP`
+    ... : As in :class:`LPP`, without ``n_samples_seen_`` and ``moments_``
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     scaling : {"auto", "unit", "constraint"}, default="auto"
         How long the directions are: unit vectors, or as (1) gives them. ``"auto"`` is ``"unit"``.
     normalize : As in :class:`LaplacianEigenmaps`
-    ... : As in :class:`LPP`
+    ... : As in :class:`LPP`, without ``n_samples_seen_`` and ``moments_``
 
     Attributes
     ----------

@@ -525,7 +525,7 @@ class GraphPCA(_Variance):
     alpha : float, default=1.0
         How much alike the coordinates of linked samples become, :math:`\lambda` of (1). 0 is PCA.
     pca : As in :class:`LPCA`
-    ... : As in :class:`OLPP`
+    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -584,7 +584,7 @@ class MULTISPATI(_Variance):
     Parameters
     ----------
     graph, pca : As in :class:`GraphPCA`
-    ... : As in :class:`OLPP`
+    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -620,7 +620,7 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
     background : label, default=None
         The label in y of the background samples; all other known labels are of interest. None is the first in sorted order.
     pca : As in :class:`GraphPCA`
-    ... : As in :class:`OLPP`
+    ... : As in :class:`OLPP`, without ``n_samples_seen_`` and ``moments_``
 
     References
     ----------
@@ -646,7 +646,7 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         alpha, classes = check_not_negative("alpha", self.alpha), data.classes
-        pairs = zip(np.ravel(data.y).tolist(), classes.tolist(), strict=True)
+        pairs = zip(np.asarray(data.y).ravel().tolist(), classes.tolist(), strict=True)
         names = {name: code for name, code in pairs if code >= 0}
         try:
             code = 0 if self.background is None else names[self.background]

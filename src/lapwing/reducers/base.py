@@ -153,7 +153,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         whole = None if graphs.is_sampled else sum(rest, start=first)
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
-        warn_of_ties(self, data, problem, graphs)
+        gap = getattr(vars(self).get("certificate_"), "gap", None)
+        if gap is not None and (graphs.of_classes or gap < TIED * np.abs(self.eigenvalues_).max()):
+            warn_of_ties(self, data, problem, graphs)
         self.settings_ = {name: self.settings_[name] for name in vars(self) if name in self.settings_}
         self.n_features_in_ = data.n_columns
         if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
@@ -413,9 +415,6 @@ def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) ->
 
 def warn_of_ties(model: Any, data: Data, problem: Problem, graphs: auto.GraphFacts) -> None:
     """Warn where eigenvalues that were kept equal others that were not, so that rounding decides which directions are kept."""
-    gap = getattr(vars(model).get("certificate_"), "gap", None)
-    if gap is None:
-        return
     k, by_classes = len(model.eigenvalues_), graphs.of_classes and graphs.only_attracts and not problem.ratio
     # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
     most = data.class_sizes.size - 1 if by_classes and problem.degrees is not None else k
@@ -425,7 +424,10 @@ def warn_of_ties(model: Any, data: Data, problem: Problem, graphs: auto.GraphFac
             f"have equal eigenvalues, and which they are is arbitrary: use n_components={most}, or add a graph of neighbours"
         )
     # Those of a graph in more pieces than directions are equal as well, and n_connected_components_ says so.
-    elif gap < TIED * np.abs(model.eigenvalues_).max() and (model.n_connected_components_ or 1) <= k + 1:
+    elif (
+        model.certificate_.gap < TIED * np.abs(model.eigenvalues_).max()
+        and (model.n_connected_components_ or 1) <= k + 1
+    ):
         what = "and which of their directions is kept is arbitrary"
         message = f"eigenvalues {k} and {k + 1} are equal, {what}; change n_components"
     else:
