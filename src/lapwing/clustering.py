@@ -26,8 +26,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
 
     .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top D Y = I,\ Y^\top D 1 = 0     \tag{1}
 
-    (1) is :class:`lapwing.LaplacianEigenmaps` with k - 1 columns (1 at least), and k-means then groups its rows. The relaxation
-    has k eigenvectors [1]_ [2]_. The first is constant and adds nothing to distances, so it is left out. This is
+    (1) is :class:`lapwing.LaplacianEigenmaps` with k - 1 columns (1 at least), and k-means then groups its rows [1]_ [2]_. It is
     :class:`sklearn.cluster.SpectralClustering` with ``assign_labels="kmeans"``, on any graph of lapwing.
 
     Parameters
@@ -96,10 +95,6 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
             The samples.
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown. They act only through graphs that read them.
-
-        Returns
-        -------
-        self
         """
         self.__dict__.pop("labels_", None)  # bad input leaves the estimator unfitted
         check_in_memory(X, "NormalizedCut")
@@ -107,11 +102,11 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         k = check_count("n_clusters", self.n_clusters)
         if k > X.shape[0]:
             raise ValueError(f"n_clusters={k} is more than there are samples, n_samples={X.shape[0]}; use fewer")
-        n_init = check_count("n_init", self.n_init)
         check_choice("unit_rows", self.unit_rows, (True, False))
         self.maps_ = LaplacianEigenmaps(max(k - 1, 1), graph=self.graph).fit(X, y)
         self.embedding_ = self.maps_.embedding_
-        self.kmeans_ = KMeans(k, n_init=n_init, random_state=self.random_state).fit(self._points(self.embedding_))
+        k_means = KMeans(k, n_init=check_count("n_init", self.n_init), random_state=self.random_state)
+        self.kmeans_ = k_means.fit(self._points(self.embedding_))
         self.labels_ = self.kmeans_.labels_
         return self
 
@@ -124,10 +119,6 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
             The samples, fitted or new.
         links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
             Weights that tie the rows to the fitted ones, instead of a search.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
         check_in_memory(X, "NormalizedCut")

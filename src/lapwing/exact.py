@@ -26,8 +26,7 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """The exact nearest neighbours of each row, for any program that takes a graph of neighbours or lists of them.
 
     It takes the place of :class:`sklearn.neighbors.KNeighborsTransformer` in a pipeline, with the same distances, and is faster
-    for many rows of more than 15 columns. Of rows that are equally far, those of the lowest numbers are taken, so that
-    neighbours are the same on every machine and on any number of threads.
+    for many rows of more than 15 columns. Of rows that are equally far, those of the lowest numbers are taken, on any machine.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     >>> pipeline.fit_transform(X).shape
     (1797, 2)
 
-    Programs that take lists, in which each row is its own first neighbour, as UMAP does, are given those of ``kneighbors(X)``:
+    Programs that take lists in which each row is its own first neighbour, as UMAP does, are given ``kneighbors(X)``:
 
     >>> distances, indices = ExactNeighbors().fit(X).kneighbors(X)
     >>> indices[:2]
@@ -85,10 +84,6 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             The rows among which neighbours are searched for.
         y : object, default=None
             Not used.
-
-        Returns
-        -------
-        self
         """
         self.__dict__.pop("X_fit_", None)  # bad input leaves the estimator unfitted
         data = validated(self, X)
@@ -104,26 +99,16 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         ----------
         X, y
             As :meth:`fit` takes them.
-
-        Returns
-        -------
-        csr_array of shape (n_samples, n_samples)
         """
-        self.fit(X)
-        return self.transform(self.X_fit_)
+        return self.fit(X).transform(self.X_fit_)
 
     def transform(self, X: Any) -> sparse.csr_array:
-        """The distances of rows from the nearest fitted ones, as a sparse matrix; 0 from a fitted row to itself is stored.
+        """The distances of rows from their ``n_neighbors + 1`` nearest fitted ones, as a sparse matrix, the nearest first.
 
         Parameters
         ----------
         X : array-like, tensor or sparse matrix of shape (n_queries, n_features)
-            The rows.
-
-        Returns
-        -------
-        csr_array of shape (n_queries, n_samples)
-            Each row holds ``n_neighbors + 1`` distances, the nearest first.
+            The rows. The 0 from a fitted row to itself is stored.
         """
         return self._graph(*self._found(X, self.n_neighbors + 1))
 
@@ -158,10 +143,6 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             As :meth:`kneighbors` takes them.
         mode : "connectivity" or "distance", default="connectivity"
             Whether entries are 1, or distances.
-
-        Returns
-        -------
-        csr_array of shape (n_queries, n_samples)
         """
         check_choice("mode", mode, ("connectivity", "distance"))
         d, cols = self._found(X, n_neighbors)
@@ -195,9 +176,7 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         starts = np.arange(0, cols.size + 1, cols.shape[1])
         return sparse.csr_array((values.ravel(), cols.ravel(), starts), shape=(len(cols), self._n_features_out))
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.X_fit_.shape[0]
+    _n_features_out = property(lambda self: self.X_fit_.shape[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

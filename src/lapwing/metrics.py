@@ -19,7 +19,6 @@ from ._validation import check_count, check_in_memory
 
 __all__ = [
     "clustering_accuracy",
-    "continuity",
     "mean_average_precision",
     "neighbor_recall",
     "neighborhood_preservation",
@@ -27,8 +26,8 @@ __all__ = [
     "purity",
     "recall_at_k",
     "retrieval_scores",
-    "trustworthiness",
 ]
+FLOATS = (np.float64, np.float32)
 MOST_QUERIES = 1000  # where there are more rows than this, the neighbours of only so many are compared
 
 
@@ -39,28 +38,22 @@ def procrustes_error(
 
     Parameters
     ----------
-    embedding : array-like of shape (n_samples, n_components)
-        The coordinates that were found.
-    reference : array-like of shape (n_samples, n_components)
-        The coordinates that the embedding should have.
-    new : array-like of shape (n_new, n_components), default=None
-        The coordinates of other samples, which are then judged instead, by the map found on the first ones.
-    new_reference : array-like of shape (n_new, n_components), default=None
-        The coordinates that ``new`` should have.
+    embedding, reference : array-like of shape (n_samples, n_components)
+        The coordinates that were found, and those that they should be.
+    new, new_reference : array-like of shape (n_new, n_components), default=None
+        The same for other samples, which are then judged instead, by the map found on the first ones.
     affine : bool, default=False
         Whether any affine map is allowed, and not only rotation, reflection, one scale and translation.
 
     Returns
     -------
     float
-        The root of the mean squared distance, as a share of the spread of the reference. 0 is perfect, and 1 is no better
-        than a single point.
+        The root of the mean squared distance, as a share of the spread of the reference: 0 at best, 1 for a single point.
 
     Examples
     --------
     >>> from lapwing.metrics import procrustes_error
-    >>> square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
-    >>> turned = [[5.0, 0.0], [5.0, 2.0], [3.0, 2.0], [3.0, 0.0]]
+    >>> turned, square = [[5, 0], [5, 2], [3, 2], [3, 0]], [[0, 0], [1, 0], [1, 1], [0, 1]]
     >>> round(procrustes_error(turned, square), 6)
     0.0
     """
@@ -86,15 +79,12 @@ def procrustes_error(
 def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """The share of samples that the best matching of clusters to classes gets right (thesis of X. He, eq. 6.11).
 
-    For the normalised mutual information of eq. 6.13 use scikit-learn's
-    ``normalized_mutual_info_score(..., average_method="max")``.
+    Eq. 6.13 is scikit-learn's ``normalized_mutual_info_score(..., average_method="max")``.
 
     Parameters
     ----------
-    labels_true : array-like of shape (n_samples,)
-        The classes of the samples.
-    labels_pred : array-like of shape (n_samples,)
-        The clusters of the samples, under any names.
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        The classes of the samples, and their clusters, under any names.
 
     Examples
     --------
@@ -125,67 +115,12 @@ def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 
 
 @documented
-def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES) -> float:
-    """Whether rows that are near in Z are near in X: 1 at best, about 0.5 by chance.
-
-    A row that is among the k nearest in Z but not among the k nearest in X counts by how far its rank in X is beyond k [1]_.
-    :func:`sklearn.manifold.trustworthiness` is the same measure, and asks all rows.
-
-    Parameters
-    ----------
-    ... : As in :func:`neighborhood_preservation`
-
-    References
-    ----------
-    .. [1] J. Venna and S. Kaski, "Local multidimensional scaling", Neural Networks 19, 2006.
-       https://doi.org/10.1016/j.neunet.2006.05.014
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing import LPP
-    >>> from lapwing.metrics import trustworthiness
-    >>> X = load_iris().data
-    >>> trustworthiness(X, LPP(2).fit_transform(X)) > 0.95
-    True
-    """
-    return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[0]
-
-
-@documented
-def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES) -> float:
-    """Whether rows that are near in X are still near in Z: 1 at best, about 0.5 by chance.
-
-    It is :func:`trustworthiness` with X and Z in each other's place.
-
-    Parameters
-    ----------
-    ... : As in :func:`neighborhood_preservation`
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing import LPP
-    >>> from lapwing.metrics import continuity
-    >>> X = load_iris().data
-    >>> continuity(X, LPP(2).fit_transform(X)) > 0.95
-    True
-    """
-    return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[1]
-
-
-@documented
 def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES) -> float:
-    """The share of the k nearest rows in X that are among the k nearest in Z: what a search in Z, instead of X, finds.
+    """The share of the k nearest rows in X that are among the k nearest in Z, as a search in Z finds: k / (n - 1) by chance.
 
     Parameters
     ----------
     ... : As in :func:`neighborhood_preservation`
-
-    Returns
-    -------
-    float
-        1 at best, k / (n - 1) by chance.
 
     Examples
     --------
@@ -202,7 +137,12 @@ def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
 def neighborhood_preservation(
     X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES
 ) -> tuple[float, float, float]:
-    """How well Z keeps the neighbours of X: :func:`trustworthiness`, :func:`continuity` and :func:`neighbor_recall` at once.
+    """How well Z keeps the neighbours of X: trustworthiness, continuity and :func:`neighbor_recall` at once.
+
+    *Trustworthiness* says whether rows that are near in Z are near in X: 1 at best, about 0.5 by chance. A row that is among the
+    k nearest in Z but not in X counts by how far its rank in X is beyond k [1]_. It is :func:`sklearn.manifold.trustworthiness`,
+    which asks all rows. *Continuity* is the same with X and Z in each other's place: whether rows that are near in X are still
+    near in Z.
 
     Parameters
     ----------
@@ -220,6 +160,11 @@ def neighborhood_preservation(
     -------
     trustworthiness, continuity, recall : float
 
+    References
+    ----------
+    .. [1] J. Venna and S. Kaski, "Local multidimensional scaling", Neural Networks 19, 2006.
+       https://doi.org/10.1016/j.neunet.2006.05.014
+
     Examples
     --------
     >>> import numpy as np
@@ -229,8 +174,7 @@ def neighborhood_preservation(
     (1.0, 1.0, 1.0)
     """
     check_in_memory(X, "a comparison of neighbourhoods")
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    Z = check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X, Z = (check_array(rows, accept_sparse="csr", dtype=FLOATS) for rows in (X, Z))
     n = X.shape[0]
     if n != Z.shape[0]:
         raise ValueError(f"X has {n} rows, but Z has {Z.shape[0]}; pass the embedding of the same rows")
@@ -244,24 +188,19 @@ def neighborhood_preservation(
 
 
 def neighbor_ranks(X: Array, queries: np.ndarray | None = None) -> np.ndarray:
-    """The rank of each row of X among the neighbours of each query: 1 is the nearest, 0 the query itself.
-
-    ``queries`` are the numbers of the rows that ask; None is all.
-    """
+    """The rank of each row of X among the neighbours of some rows, or of all: 1 is the nearest, 0 the row itself."""
     queries = np.arange(X.shape[0]) if queries is None else queries
     distances = pairwise_distances(X[queries], X, metric="cosine" if sparse.issparse(X) else "euclidean")
     distances[np.arange(queries.size), queries] = -1
     ranks = np.empty(distances.shape, dtype=np.int32)
-    order = np.argsort(distances, axis=1)
-    np.put_along_axis(ranks, order, np.arange(X.shape[0], dtype=np.int32)[None], axis=1)
+    np.put_along_axis(ranks, np.argsort(distances, axis=1), np.arange(X.shape[0], dtype=np.int32)[None], axis=1)
     return ranks
 
 
 def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float, float, float]:
-    """Trustworthiness, continuity and recall of q queries among n rows, from ranks.
+    """Trustworthiness, continuity and recall of q queries among n rows, from ranks (q, n) before and after the embedding.
 
-    The first two are 1 - 2 / (q k (2n - 3k - 1)) times the sum of how far the ranks of neighbours are beyond k. The ranks,
-    of shape (q, n), are those of :func:`neighbor_ranks` before and after the embedding.
+    The first two are 1 - 2 / (q k (2n - 3k - 1)) times the sum of how far the ranks of neighbours are beyond k.
     """
     q, n = before.shape
     scale = 2 / (q * k * (2 * n - 3 * k - 1))
@@ -278,9 +217,8 @@ def mean_average_precision(
 ) -> float:
     """How well a search for the nearest rows puts rows of the query's class first: 1 at best.
 
-    For each row of the query's class, take the share of such rows among the rows that are at least as near to the query. The
-    mean of these shares is the average precision of the query. Queries without a row of their class in the index are left
-    out.
+    The average precision of a query is the mean, over the rows of its class, of the share of such rows among all that are at
+    least as near. Queries without a row of their class in the index are left out.
 
     Parameters
     ----------
@@ -307,8 +245,7 @@ def recall_at_k(
 ) -> float:
     """The share of queries that have a row of their class among their k nearest rows, as metric learning measures it.
 
-    :func:`neighbor_recall` is another measure, which needs no labels: it compares the k nearest rows before and after an
-    embedding.
+    :func:`neighbor_recall` needs no labels: it compares the k nearest rows before and after an embedding.
 
     Parameters
     ----------
@@ -336,22 +273,17 @@ def retrieval_scores(
 ) -> tuple[float, float]:
     """How well the nearest rows of an index answer queries: :func:`mean_average_precision` and :func:`recall_at_k` at once.
 
-    A row of the index is relevant to a query of the same class. The first measure leaves out queries without a relevant row,
-    and the second counts them as failures. Rows that are equally near count as one group, so that the order of rows does not
-    matter: where the k nearest end inside such a group, a query counts by the share of its orders that put a relevant row
-    among the k.
+    The first measure leaves out queries without a row of their class in the index, and the second counts them as failures. The
+    order of rows that are equally near does not matter: where the k nearest end among such rows, a query counts by the share of
+    their orders that put a row of its class among the k.
 
     Parameters
     ----------
-    queries : array-like or sparse matrix of shape (n_queries, n_components)
-        The rows that ask.
-    labels : array-like of shape (n_queries,)
-        The classes of the queries.
-    indexed : array-like or sparse matrix of shape (n_indexed, n_components), default=None
-        The rows that answer. None lets each query ask all other queries. Otherwise no query may be a row of the index: it would
-        find itself first.
-    indexed_labels : array-like of shape (n_indexed,), default=None
-        The classes of the rows that answer; None where ``indexed`` is None.
+    queries, labels : array-like of shape (n_queries, n_components) and (n_queries,)
+        The rows that ask, which may be sparse, and their classes.
+    indexed, indexed_labels : array-like of shape (n_indexed, n_components) and (n_indexed,), default=None
+        The rows that answer, and their classes. None lets each query ask all other queries. Otherwise no query may be a row of
+        the index: it would find itself first.
     n_neighbors : int, default=5
         How many nearest rows :func:`recall_at_k` looks at, k.
     max_queries : int, default=1000
@@ -366,10 +298,7 @@ def retrieval_scores(
     >>> from lapwing.metrics import retrieval_scores
     >>> retrieval_scores([[0.0]], ["a"], [[1.0], [2.0], [3.0]], ["a", "b", "a"], n_neighbors=1)
     (0.833..., 1.0)
-
-    Each row asks all others:
-
-    >>> retrieval_scores([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"], n_neighbors=1)
+    >>> retrieval_scores([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"], n_neighbors=1)  # each row asks all others
     (1.0, 1.0)
     """
     k, most = check_count("n_neighbors", n_neighbors), check_count("max_queries", max_queries)
@@ -378,14 +307,12 @@ def retrieval_scores(
         raise ValueError("one of indexed and indexed_labels is None; pass both, or neither to ask all other queries")
     if among_themselves:
         indexed, indexed_labels = queries, labels
-    floats = [np.float64, np.float32]
-    queries, indexed = (check_array(rows, accept_sparse="csr", dtype=floats) for rows in (queries, indexed))
+    queries, indexed = (check_array(rows, accept_sparse="csr", dtype=FLOATS) for rows in (queries, indexed))
     labels, indexed_labels = column_or_1d(labels), column_or_1d(indexed_labels)
     check_consistent_length(queries, labels)
     check_consistent_length(indexed, indexed_labels)
     if _are_words(labels) != _are_words(indexed_labels):
-        kinds = f"labels are like {labels.tolist()[0]!r}, and indexed_labels like {indexed_labels.tolist()[0]!r}"
-        raise ValueError(f"{kinds}, so that none are equal; use one kind")
+        raise ValueError("of labels and indexed_labels, one holds words and the other numbers; use one kind")
     asked, n = spread_rows(queries.shape[0], most), indexed.shape[0] - among_themselves
     if n == 0:
         raise ValueError("queries has 1 row, which has no other to ask; pass more rows, or indexed")
@@ -418,10 +345,7 @@ def _ties(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _found(hits: np.ndarray, first: np.ndarray, last: np.ndarray, k: int) -> np.ndarray:
-    """Whether one of the first k rows is a hit.
-
-    Where the k-th row is as near as some after it, the share of their orders in which this holds.
-    """
+    """Whether one of the first k rows is a hit; where some after them are as near, in which share of their orders."""
     found = (hits[:, k - 1] > 0).astype(np.float64)
     rows = np.arange(len(hits))
     before = np.where(first > 0, hits[rows, first - 1], 0)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ._documented import documented
 from ._extras import require
 from .methods import LPI
 from .reducers import LinearReducer
@@ -15,6 +16,7 @@ from .reducers import LinearReducer
 __all__ = ["matrix_and_bias", "to_faiss", "to_pgvector", "to_sentence_transformers"]
 
 
+@documented
 def matrix_and_bias(estimator: BaseEstimator) -> tuple[np.ndarray, np.ndarray]:
     """A and b of a fitted linear method, whose ``transform`` is ``X @ A.T + b``, in float64.
 
@@ -23,49 +25,37 @@ def matrix_and_bias(estimator: BaseEstimator) -> tuple[np.ndarray, np.ndarray]:
     estimator : linear method of lapwing, fitted
         Any linear method except LPI, which scales rows.
 
-    Returns
-    -------
-    tuple of ndarray of shape (n_components, n_features) and ndarray of shape (n_components,)
-
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
     >>> from lapwing import LPP
     >>> from lapwing.vectors import matrix_and_bias
-    >>> X = load_iris().data
-    >>> model = LPP(2).fit(X)
-    >>> A, b = matrix_and_bias(model)
+    >>> X = np.random.RandomState(0).rand(30, 4)
+    >>> A, b = matrix_and_bias(model := LPP(2).fit(X))
     >>> bool(np.allclose(X @ A.T + b, model.transform(X)))
     True
     """
-    name = type(estimator).__name__
-    if not isinstance(estimator, LinearReducer):
+    if isinstance(estimator, LPI):
+        raise TypeError("LPI scales rows to unit length before it projects, which no matrix does; use lapwing.to_onnx")
+    if getattr(type(estimator), "transform", None) is not LinearReducer.transform:
+        name = type(estimator).__name__
         raise TypeError(
             f"{name} is no linear method of lapwing, so there is no matrix; LPP, OLPP, NPE and their kin have one"
         )
-    if isinstance(estimator, LPI):
-        raise TypeError("LPI scales rows to unit length before it projects, which no matrix does; use lapwing.to_onnx")
-    if type(estimator).transform is not LinearReducer.transform:
-        raise TypeError(f"{name} has a transform of its own, which is no single product with a matrix")
     check_is_fitted(estimator)
     V = estimator.components_.astype(np.float64)
     return V, -(V @ estimator.mean_)
 
 
+@documented
 def to_faiss(estimator: BaseEstimator) -> Any:
     """The map as a ``faiss.LinearTransform``, which stands before any index in a ``faiss.IndexPreTransform``.
 
-    FAISS computes in float32, so that columns that are far from 0 beside how much they vary lose digits.
+    FAISS computes in float32: columns that are far from 0 beside how much they vary lose digits.
 
     Parameters
     ----------
-    estimator : linear method of lapwing, fitted
-        Any linear method except LPI, which scales rows.
-
-    Returns
-    -------
-    faiss.LinearTransform
+    estimator : As in :func:`matrix_and_bias`
 
     Examples
     --------
@@ -89,17 +79,13 @@ def to_faiss(estimator: BaseEstimator) -> Any:
     return layer
 
 
+@documented
 def to_sentence_transformers(estimator: BaseEstimator) -> Any:
     """The map as a ``Dense`` module, the last one of a ``SentenceTransformer(modules=[...])``.
 
     Parameters
     ----------
-    estimator : linear method of lapwing, fitted on embeddings
-        Any linear method except LPI, which scales rows.
-
-    Returns
-    -------
-    sentence_transformers.models.Dense
+    estimator : As in :func:`matrix_and_bias`
 
     Examples
     --------
@@ -112,13 +98,12 @@ def to_sentence_transformers(estimator: BaseEstimator) -> Any:
     >>> layer.in_features, layer.out_features  # the last module: SentenceTransformer(modules=[*model, layer])
     (8, 3)
     """
-    models = require("sentence_transformers.models", "vectors")
-    torch = require("torch", "torch")
+    models, torch = require("sentence_transformers.models", "vectors"), require("torch", "torch")
     A, b = (torch.from_numpy(values).float() for values in matrix_and_bias(estimator))
-    d, k = A.shape[1], A.shape[0]
-    return models.Dense(d, k, activation_function=torch.nn.Identity(), init_weight=A, init_bias=b)
+    return models.Dense(*A.T.shape, activation_function=torch.nn.Identity(), init_weight=A, init_bias=b)
 
 
+@documented
 def to_pgvector(estimator: BaseEstimator, column: str = "embedding") -> str:
     """The map as an expression of SQL, for a column of type ``vector`` of PostgreSQL's extension pgvector.
 
@@ -127,14 +112,9 @@ def to_pgvector(estimator: BaseEstimator, column: str = "embedding") -> str:
 
     Parameters
     ----------
-    estimator : linear method of lapwing, fitted
-        Any linear method except LPI, which scales rows.
+    estimator : As in :func:`matrix_and_bias`
     column : str, default="embedding"
         The name of the column, or any other expression of type ``vector``. It is written as it is.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -67,7 +67,7 @@ def at(W, edges):
 def test_intersection(left, right):
     (G, W), (H, edges) = PARTS[left], PARTS[right]
     if left in DENSE and right in DENSE:
-        with pytest.raises(ValueError, match=f"{type(G).__name__} & {type(H).__name__}: neither graph is sparse.*KNN"):
+        with pytest.raises(ValueError, match=r"neither graph is sparse.*KNN"):
             (G & H).build(X, Y)
     else:
         (term,) = (G & H).build(X, Y)
@@ -185,8 +185,6 @@ def test_a_stored_zero_is_no_edge():
         (KNN5 / np.float32(4), [(0.25, W_KNN5)]),
         (6 * KNN5 / np.int64(3), [(2, W_KNN5)]),
         ((KNN5 - SAME) / 2, [(0.5, W_KNN5), (-0.5, W_SAME)]),
-        (+KNN5, [(1, W_KNN5)]),
-        (+(KNN5 - SAME), [(1, W_KNN5), (-1, W_SAME)]),
     ],
     ids=named,
 )

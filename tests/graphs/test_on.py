@@ -438,8 +438,8 @@ def test_folds_take_their_pairs():
     [
         (Precomputed(W, ids=FRAME.index), X, r"Precomputed\(W, ids=...\) knows rows by their names, and X has none"),
         (Precomputed(W, ids=range(N)), FRAME, f"{N} of the {N} rows of X are not in ids, the first is 'row 0'"),
-        (Precomputed(W, ids=[0] * N), FRAME, f"ids has {N} names, 1 of them different, and W has {N} rows"),
-        (Precomputed(W, ids=range(3)), FRAME, "ids has 3 names"),
+        (Precomputed(W, ids=[0] * N), FRAME, f"ids must hold a name for each of the {N} rows of W, and no name twice"),
+        (Precomputed(W, ids=range(3)), FRAME, "ids must hold a name"),
         (Precomputed(W[:4, :5], ids=range(4)), FRAME, r"W has shape \(4, 5\), and must be square"),
         (Pairs([["a", "b"]], by_id=True), X, r"Pairs\(by_id=True\) knows rows by their names"),
         (Pairs([["a", "a"]], by_id=True), FRAME, "must hold pairs of different names"),

@@ -32,8 +32,8 @@ class Graph(Documented):
     """Base of all graphs, which say which rows attract and repel each other. ``build(X, y)`` makes their Laplacians and degrees.
 
     Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, ``&`` (the edges of both) and ``|`` (the edges of either),
-    which bind weaker than ``-`` in Python, so bracket them: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph
-    prints as it is typed.
+    which bind weaker than ``-`` in Python, so bracket them: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph prints
+    as typed.
 
     A graph of your own must write ``adjacency(data)``, the weights as a symmetric sparse matrix, n x n and not negative; or,
     where the edges are too many to list or the matrix is no Laplacian of weights, ``terms(data)``, a list of
@@ -41,22 +41,20 @@ class Graph(Documented):
     ``data.classes``, -1 where unknown. ``__init__`` stores each parameter under its own name and does nothing else. Nothing may
     be written to X, y or the parameters: estimators share graphs, and build them again in every fold.
 
-    It may write the properties below, where their values are not its own; ``weights_at``, where it has no ``adjacency`` and
-    ``&`` should know it; ``term``, where its L is not D - W; ``requests``, where it asks ``data.nearest`` for neighbours;
-    ``why_all_rows``, where rows in blocks are not enough; ``fitted``, where it learns from the rows; ``resolved`` and
-    ``new_links``, where a free map shall place new rows by it. :func:`lapwing.testing.check_graph` says whether all holds.
+    It may write the properties below, where their values are not its own; ``weights_at``, where it has no ``adjacency`` and ``&``
+    should know it; ``term``, where its L is not D - W; ``requests``, where it asks ``data.nearest`` for neighbours; ``fitted``,
+    where it learns from the rows; ``resolved`` and ``new_links``, where a free map shall place new rows by it.
+    :func:`lapwing.testing.check_graph` says whether all holds.
 
     Examples
     --------
     >>> from scipy import sparse
     >>> from lapwing import LPP
     >>> from lapwing.graphs import KNN, Graph
-    >>> class Halves(Graph):
-    ...     "Each sample of the first half linked to one of the second."
+    >>> class Halves(Graph):  # each sample of the first half linked to one of the second
     ...     reads_features, indexes_rows = False, True
     ...     def adjacency(self, data):
-    ...         half = data.n // 2
-    ...         return sparse.diags_array([1.0, 1.0], offsets=[-half, half], shape=(data.n, data.n))
+    ...         return sparse.diags_array([1.0, 1.0], offsets=[-data.n // 2, data.n // 2], shape=(data.n, data.n))
     >>> LPP(1, graph=KNN(2) + 0.5 * Halves()).fit([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [4.0, 1.0]])
     LPP(graph=KNN(2) + 0.5 * Halves(), n_components=1)
     """
@@ -109,7 +107,7 @@ class Graph(Documented):
         """The weights of given pairs; 0 where the graph has no edge."""
         if (W := listed(self, data)) is None:
             raise ValueError(
-                f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
+                f"{type(self).__name__} has no edge weights that & could keep; combine it by + and - instead"
             )
         return np.asarray(W[rows, cols]).ravel() if rows.size else np.zeros(0)  # SciPy refuses to look up nothing
 
@@ -127,23 +125,15 @@ class Graph(Documented):
 
     def why_all_rows(self) -> str | None:
         """Why the graph cannot be built on rows that are read in blocks, as a sentence; None where it can."""
-        if not (self.reads_features or self.reads_targets or self.indexes_rows):
+        requests = self.requests()
+        sampled = requests and all(r.queries is not None and not is_named(r.metric, "precomputed") for r in requests)
+        if sampled or not (self.reads_features or self.reads_targets or self.indexes_rows):
             return None
-        if "queries" not in self.get_params(deep=False):
-            sampled = "graph=KNN(5, queries=20_000) or penalty=Repulsion(15, queries=20_000)"
-            return (
-                f"{self!r} needs all rows of X in memory, and X is read in blocks; use graphs of classes, such as SameClass(), "
-                f"or of sampled neighbours, such as {sampled}, or pass X as an array"
-            )
-        for request in self.requests():
-            name, every = f"{type(self).__name__}({request.n_neighbors}", "searches for the neighbours of every row"
-            if request.queries is None:
-                return (
-                    f"{name}) {every}, and X is read in blocks; search for those of a sample: {name}, queries=20_000)"
-                )
-            if is_named(request.metric, "precomputed"):
-                return f"queries={request.queries} needs features, and X holds distances or a kernel; leave queries out"
-        return None
+        return (
+            f"{self!r} needs all rows of X in memory, and X is read in blocks; use graphs of classes, such as SameClass(), or of "
+            "sampled neighbours, such as graph=KNN(5, queries=20_000) or penalty=Repulsion(15, queries=20_000), or pass X as an "
+            "array"
+        )
 
     def resolved(self, data: Data) -> Graph:
         """The graph with the parameters that it takes from the data written out, as :meth:`links` needs them."""
@@ -159,9 +149,10 @@ class Graph(Documented):
         Only graphs that attract count, and neither labels nor pairs, which new rows do not have.
         """
         if (found := self.new_links(both, n_fitted)) is None:
-            why = f"{self!r} has no links for new rows: nothing in it that attracts searches among features"
-            remedy = 'give links= to transform, or use KNN or Radius, without search= and metric="precomputed"'
-            raise NoPlaceError(f"{why}; {remedy}")
+            raise NoPlaceError(
+                f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
+                'transform, or use KNN or Radius, without search= and metric="precomputed"'
+            )
         return found
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
@@ -178,14 +169,12 @@ class Graph(Documented):
 
     def set_params(self, **params: Any) -> Graph:
         """Set parameters by the names of :meth:`get_params`."""
-        names = list(SIGNATURE(type(self)).parameters)
-        # A part is set first, and then the parameters inside it.
-        for key in sorted(params, key=lambda key: "__" in key):
+        names = SIGNATURE(type(self)).parameters
+        for key in sorted(params, key=lambda key: "__" in key):  # a part, and then the parameters inside it
             name, _, inner = key.partition("__")
             if name not in names:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names) or 'none'}"
-                )
+                has = ", ".join(names) or "none"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {has}")
             if inner:
                 getattr(self, name).set_params(**{inner: params[key]})
             else:
@@ -226,9 +215,6 @@ class Graph(Documented):
 
     def __neg__(self) -> Graph:
         return self * -1.0
-
-    def __pos__(self) -> Graph:
-        return self
 
     def __and__(self, other: Graph) -> Graph:
         return Intersection(self, other) if isinstance(other, Graph) else NotImplemented
@@ -365,8 +351,7 @@ class Intersection(OfOne):
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         if any(request.is_sampled(data.size) for request in self.right.requests()):
-            unknown = "has links of a sample of the rows, and cannot say which links of another graph to keep"
-            raise ValueError(f"{self.right!r} {unknown}; put it on the left of &")
+            raise ValueError(f"{self.right!r} has links of a sample of the rows alone; put it on the left of &")
         filters = [leaf for coefficient, leaf in self.right.signed() if coefficient != 0]
         W = listed(self.left, data)
         edges = sparse.coo_array(self._edges(filters, data) if W is None else W)
@@ -385,8 +370,8 @@ class Intersection(OfOne):
         for leaf in filters:
             if (W := listed(leaf, data)) is None:
                 raise ValueError(
-                    f"{type(self.left).__name__} & {type(self.right).__name__}: neither graph is sparse, so their common "
-                    "edges cannot be listed; one side must be a sparse graph such as KNN, Radius or Precomputed"
+                    f"{self!r}: neither graph is sparse, so their common edges cannot be listed; one side must be a sparse graph "
+                    "such as KNN, Radius or Precomputed"
                 )
             edges = edges + abs(W)
         edges.eliminate_zeros()
@@ -476,10 +461,7 @@ def _printed(value: Any) -> str:
         return value.__name__
     value = value.item() if isinstance(value, np.generic) else value
     text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
-    if len(text) <= LONGEST_PARAMETER:
-        return text
-    return (
-        f"<{type(value).__name__} of shape {value.shape}>"
-        if hasattr(value, "shape")
-        else text[:LONGEST_PARAMETER] + "..."
-    )
+    if len(text) > LONGEST_PARAMETER:
+        has_shape = hasattr(value, "shape")
+        text = f"<{type(value).__name__} of shape {value.shape}>" if has_shape else text[:LONGEST_PARAMETER] + "..."
+    return text

@@ -132,7 +132,7 @@ class On(OfOne):
         return super().terms(data) if self.signed() != [(1.0, self)] else self.graph.terms(self.view(data))
 
     def why_all_rows(self) -> str | None:
-        return "On builds its graph on other rows than those of X, and X is read in blocks; pass X as an array, or leave On out"
+        return "On builds its graph on other rows than those of X, and X is read in blocks; pass X as an array"
 
 
 def _fitted(transformer: Any, data: Data) -> Any:

@@ -75,11 +75,9 @@ class Precomputed(Graph):
             return W
         places = {name: place for place, name in enumerate(self.ids)}
         if not len(places) == len(self.ids) == W.shape[0]:
-            found = f"ids has {len(self.ids)} names, {len(places)} of them different"
-            raise ValueError(f"{found}, and W has {W.shape[0]} rows; give each its own")
+            raise ValueError(f"ids must hold a name for each of the {W.shape[0]} rows of W, and no name twice")
         names = list(named_rows(data, "Precomputed(W, ids=...)"))
-        unknown = [name for name in names if name not in places]
-        if unknown:
+        if unknown := [name for name in names if name not in places]:
             found = f"{len(unknown)} of the {data.n} rows of X are not in ids, the first is {unknown[0]!r}"
             raise ValueError(f"{found}; add them to W and ids, without links if they have none")
         rows = np.array([places[name] for name in names], dtype=np.intp)
@@ -91,17 +89,14 @@ class Precomputed(Graph):
         W = sparse.csr_array(given, dtype=np.float64)
         if W.shape != (n, n) and self.ids is None:
             raise ValueError(
-                f"W has shape {W.shape}, but X has {n} samples: a precomputed graph needs one row and one column per "
-                "sample, and so cannot be used where X is split (cross-validation); give ids=, the names of its rows, or use KNN "
-                "or another graph that is built from X there"
+                f"W has shape {W.shape}, but X has {n} samples: a precomputed graph needs one row and one column per sample, and "
+                "so cannot be used where X is split (cross-validation); give ids=, the names of its rows, or use KNN there"
             )
         if W.shape[0] != W.shape[1]:
             raise ValueError(f"W has shape {W.shape}, and must be square: one row and one column per name")
         if W.nnz and W.data.min() < 0:
-            remedy = (
-                "pass what repels as a graph of its own and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
-            )
-            raise ValueError(f"W has negative weights ({(W.data < 0).mean():.1%} of its entries); {remedy}")
+            share = f"{(W.data < 0).mean():.1%} of its entries"
+            raise ValueError(f"W has negative weights ({share}); subtract them: Precomputed(W) - Precomputed(W_repel)")
         largest = abs(W - W.T).max() if W.nnz else 0.0
         eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
         if largest > max(1e-10, 100 * eps) * (W.max() if W.nnz else 1.0):
@@ -116,9 +111,8 @@ def named_rows(data: Data, what: str) -> Any:
     index = of_frame if data.names is None else data.names
     if index is None or len(index) != data.n:
         raise ValueError(
-            f"{what} knows rows by their names, and X has none: arrays and sparse matrices have no index; pass X as a pandas "
-            'data frame whose index holds them, in pipelines with set_output(transform="pandas"), or take them from a column: '
-            "On(column, ..., beside=True)"
+            f"{what} knows rows by their names, and X has none: arrays and sparse matrices have no index; pass a pandas data "
+            'frame, in pipelines by set_output(transform="pandas"), or take names from a column: On(column, ..., beside=True)'
         )
     return index
 
@@ -186,8 +180,8 @@ class Pairs(Graph):
         pairs, which = self._present(data) if self.by_id else (np.asarray(listed), slice(None))
         n = data.n
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-            wanted = "must hold row indices in an integer array of shape (n_pairs, 2)"
-            raise ValueError(f"must_link and cannot_link {wanted}, not {pairs.dtype} of shape {pairs.shape}")
+            found = f"{pairs.dtype} of shape {pairs.shape}"
+            raise ValueError(f"must_link and cannot_link must be integer arrays of shape (n_pairs, 2), not {found}")
         if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
             raise ValueError(
                 f"Pairs holds row {pairs.max() if pairs.max() >= n else pairs.min()}, but X has the rows 0 to {n - 1}; pairs "

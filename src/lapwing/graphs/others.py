@@ -32,8 +32,8 @@ class Similarity(OfWeights):
 
     .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
 
-    A Laplacian asks for small variances as well. With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the
-    spatial or temporal autocovariance. Under :math:`Z^\top D Z = I` it is the problem of the Laplacian, less 1.
+    With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance. A Laplacian asks
+    for small variances as well: under :math:`Z^\top D Z = I` both are one problem, whose eigenvalues differ by 1.
 
     Parameters
     ----------
@@ -43,8 +43,7 @@ class Similarity(OfWeights):
     Examples
     --------
     >>> from lapwing.graphs import Chain, Similarity
-    >>> (term,) = Similarity(Chain()).build([[0.0], [1.0], [5.0]])
-    >>> term.laplacian.toarray()
+    >>> Similarity(Chain()).build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
     array([[ 0., -1.,  0.],
            [-1.,  0., -1.],
            [ 0., -1.,  0.]])
@@ -110,13 +109,12 @@ class DensityCorrected(OfWeights):
     def _share(self, W: sparse.csr_array) -> sparse.dia_array:
         """The factors by which rows are multiplied; 0 for rows without links."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
-        alpha = check_not_negative("alpha", self.alpha)
-        return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))
+        powers = np.where(degrees > 0, degrees, 1.0) ** -check_not_negative("alpha", self.alpha)
+        return sparse.diags_array(np.where(degrees > 0, powers, 0.0))
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         graph: Graph = self._operands()[0]
-        links = None if graph.reads_labels else graph.new_links(both, n_fitted)
-        if links is None:
+        if graph.reads_labels or (links := graph.new_links(both, n_fitted)) is None:
             return None
         fitted = total_weights(self, graph, type(both)(both.X[:n_fitted]))
         return sparse.csr_array(self._share(links) @ links @ self._share(fitted))

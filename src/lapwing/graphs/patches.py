@@ -82,8 +82,8 @@ class Reconstruction(Searching):
         sampled = request.is_sampled(data.size)
         if self.among == "same_class" and not sampled and (alone := (data.classes >= 0) & (counts == 0)).any():
             raise ValueError(
-                f'Reconstruction(among="same_class") needs two samples or more in each class, but {alone.sum()} classes have one '
-                f"(row {alone.argmax()} is alone in its class); add samples, or set those labels to -1 (unknown)"
+                f'Reconstruction(among="same_class") needs two samples or more in each class, and {alone.sum()} classes have one '
+                f"(row {alone.argmax()}); add samples, or set those labels to -1 (unknown)"
             )
         ends, values = np.cumsum(counts), np.empty(rows.size)
         # Classes differ in size, so rows with the same number of neighbours are handled together.
@@ -105,7 +105,7 @@ def barycentric_weights(data: Data, rows: np.ndarray, neighbors: np.ndarray, reg
         G[:, np.arange(k), np.arange(k)] += ridge[:, None]
         if reg == 0 and (np.linalg.matrix_rank(G, hermitian=True) < k).any():
             raise ValueError(
-                "reg=0 leaves a local Gram matrix singular (more neighbours than dimensions, or equal rows); use reg > 0"
+                "reg=0 leaves a local Gram matrix singular: more neighbours than dimensions, or equal rows"
             )
         w = np.linalg.solve(G, np.ones((*G.shape[:2], 1)))[..., 0]
         weights[block] = w / w.sum(axis=1, keepdims=True)
@@ -155,14 +155,11 @@ class PatchGraph(Searching):
 
     n_neighbors: int
     weights: str
-    distortion: Any
-    dimension: Any
+    distortion: float | None
+    dimension: float | None
+    origin: str | int
     metric: Any
-    metric_params: dict | None
-    origin: Any
     include_self: bool = True
-    queries: int | None = None
-    random_state: int = 0
 
     def patches(self, data: Data) -> Patches:
         """The patches of all rows and their weights."""
@@ -176,8 +173,7 @@ class PatchGraph(Searching):
         mean of the patch, by way of its first row: about the mean of all rows, which a far row moves, they would lose digits.
         """
         require_features(self.metric, type(self).__name__)
-        (request,) = self.requests()
-        own, cols, _ = data.nearest(request)
+        own, cols, _ = data.nearest(self.requests()[0])
         weigh = self._weighing(data)
         k, is_sparse = self.n_neighbors, isinstance(data, SparseData)
         patches = np.column_stack([own[::k], cols.reshape(-1, k)])[:, 0 if self.include_self else 1 :]
@@ -205,16 +201,14 @@ class PatchGraph(Searching):
             return lambda rows, own, *_: distance_weights(own)
         if not data.has_features and (self.dimension is None or self.distortion is None):
             raise ValueError(
-                'kernel="precomputed" has no dimension and no unit of its own; give dimension= and distortion= for '
-                'weights="coding_length", or use weights="uniform"'
+                'kernel="precomputed" has no dimension and no unit: give dimension= and distortion=, or weights="uniform"'
             )
         D = float(data.d) if self.dimension is None else check_positive("dimension", self.dimension)
         squared = 10 * D / self.n_neighbors
         squared = squared if self.distortion is None else check_positive("distortion", self.distortion) ** 2
-        by_mean = isinstance(self.origin, str) and self.origin == "mean"
-        if not (by_mean or self.origin == 0):
+        if self.origin not in ("mean", 0):
             check_choice("origin", self.origin, ("mean", 0))  # raises
-        squares = squares_about_mean(data) if by_mean else data.squares
+        squares = squares_about_mean(data) if self.origin == "mean" else data.squares
         return lambda rows, own, G, points: coding_length_weights(own, G, points, squares[rows], D, squared)
 
 
@@ -245,11 +239,10 @@ def coding_length_weights(
     r"""Weights by reductive coding length (eq. 22 to 25), from the Gram matrices of patches or from their points, either about
     the mean of each patch, and the squared distances of the points from there, ``own``, and from the origin of the code.
 
-    :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
-    :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
-    :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \, (1 - u_r)`, where
-    :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
-    From points, :math:`G_c = X_c X_c^\top` has the determinants of :math:`S = X_c^\top X_c`, and
+    :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with :math:`a_m = D /
+    (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with :math:`B = I + a_{m-1} G_c` the determinant is
+    :math:`\det B \, (1 - u_r)`, where :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1}
+    [B^{-1} - e e^\top / m]_{rr}`. From points, :math:`G_c = X_c X_c^\top` has the determinants of :math:`S = X_c^\top X_c`, and
     :math:`[G_c B^{-1}]_{rr} = x_r^\top (I + a_{m-1} S)^{-1} x_r`. Large patches are summed over the eigenvectors of :math:`G_c`.
     """
     m, trace = own.shape[1], own.sum(axis=1)
@@ -385,10 +378,8 @@ def local_subspaces(data: Data, patches: Patches, n_components: int) -> Local:
     rows, weights = patches
     (n, m), D = rows.shape, data.d
     if n_components > min(m - 1, D):
-        raise ValueError(
-            f"n_components={n_components} is more than a patch of {m} samples in {D} dimensions has, {min(m - 1, D)}; use fewer "
-            "components or more neighbours"
-        )
+        most = f"a patch of {m} samples in {D} dimensions has {min(m - 1, D)}"
+        raise ValueError(f"n_components={n_components}, and {most}; use fewer components or more neighbours")
     local = Local(rows, weights, np.empty((n, D)), np.empty((n, n_components, D)), np.empty((n, m, n_components)))
     for part in row_blocks(n, 4 * m * D):
         w, points = weights[part], data.rows_at(rows[part])
@@ -459,11 +450,8 @@ class TangentAlignment(PatchGraph):
             where = "give its n_components, or use it in an estimator that has n_components"
             raise ValueError(f"TangentAlignment needs the dimension of the tangent spaces: {where}")
         if check_count("n_components", d) >= k - (not self.include_self):
-            less = (
-                "" if self.include_self else " - 1, since a patch lacks the sample it belongs to (include_self=False)"
-            )
-            message = f"n_components={d} must be smaller than n_neighbors={k}{less}, or every map fits the patches"
-            raise ValueError(f"{message}; use more neighbours")
+            less = "" if self.include_self else " - 1, since patches lack a sample (include_self=False)"
+            raise ValueError(f"n_components={d} must be smaller than n_neighbors={k}{less}; use more neighbours")
         blocks = ((rows, tangent_matrices(weights, d, G, points)) for rows, weights, G, points in self._blocks(data))
         return [assembled(blocks, data.n)]
 
