@@ -16,11 +16,10 @@ from .._arrays import Array, some_rows
 from .._validation import reword_error
 from ..auto import UnitsWarning
 from ..data import as_data, canonical
-from ..graphs import Reconstruction
 from ..selection import reducer_of
 from ..solvers import RankError, numerical_rank
 from ._judges import apart, checked_judge, kept, predicted, ranks_of
-from ._methods import Candidate, has_the_usual_fit
+from ._methods import Candidate
 
 SHOWN = (2, 3)  # the numbers of dimensions of the pictures
 
@@ -161,7 +160,6 @@ class Whole(NamedTuple):
     embeddings: dict[int, np.ndarray]
     space: np.ndarray
     spectrum: np.ndarray
-    graph: dict[str, Any] | None
 
 
 def fit_whole(candidate: Candidate, chosen: int, X: Array, y: np.ndarray | None) -> Whole | str:
@@ -176,26 +174,6 @@ def fit_whole(candidate: Candidate, chosen: int, X: Array, y: np.ndarray | None)
                 model = candidate.fitted([chosen], X, y)[chosen]
             spectrum = getattr(reducer, "eigenvalues_", getattr(reducer, "explained_variance_ratio_", np.empty(0)))
             pictures = {d: np.asarray(models[d].transform(X))[:, :d] for d in shown}
-            space, graph = np.asarray(model.transform(X)), _neighbor_graph(model, X, y)
-            return Whole(chosen, model, pictures, space, np.asarray(spectrum, dtype=float), graph)
+            return Whole(chosen, model, pictures, np.asarray(model.transform(X)), np.asarray(spectrum, dtype=float))
         except Exception as error:  # any error: the other methods go on
             return why_it_failed(error)
-
-
-def _neighbor_graph(model: Any, X: Array, y: np.ndarray | None) -> dict[str, Any] | None:
-    """The edges of the first graph of neighbours that attracts; None where a fit of its own may build it on other rows."""
-    if not has_the_usual_fit(model):
-        return None
-    data = as_data(X, y)
-    data = data if model.scale_ is None else data.divided(model.scale_)
-    for coefficient, leaf in model.graph_.signed():
-        if coefficient > 0 and leaf.reads_features:
-            W = leaf.weights_matrix(data) if isinstance(leaf, Reconstruction) else leaf.adjacency(data)
-            if W is not None:
-                links = (W != 0).astype(np.int8)
-                links = links.maximum(links.T)
-                n_components, _ = sparse.csgraph.connected_components(links, directed=False)
-                degrees = np.asarray(links.sum(axis=1, dtype=np.int64)).ravel()
-                facts = {"graph": leaf, "n_edges": int(links.nnz // 2), "n_connected_components": int(n_components)}
-                return {**facts, "degrees": degrees}
-    return None

@@ -48,9 +48,6 @@ class Comparison:
         All rows in 2 and 3 dimensions (1 where there are no more), and in all dimensions of the model.
     spectra : dict of name to ndarray
         Eigenvalues (shares of the variance for PCA, LDA and TruncatedSVD) of the largest fit that shares the model's ``pca``.
-    graphs : list of dict
-        Each graph of neighbours that attracts: the ``graph``, its ``methods``, ``n_edges``, ``n_connected_components`` and
-        ``degrees``.
     failures, left_out : dict of name to message
         Methods that could not be fitted, and those that were not tried because they are slow on so many rows or columns.
     leaks : list of Leak
@@ -111,7 +108,6 @@ class Comparison:
     embeddings: dict[str, dict[int, np.ndarray]]
     spaces: dict[str, np.ndarray]
     spectra: dict[str, np.ndarray]
-    graphs: list[dict[str, Any]]
     _candidates: dict[str, Candidate]
 
     @property
@@ -326,7 +322,6 @@ def compared(
         embeddings={name: fit.embeddings for name, fit in whole.items()},
         spaces={name: fit.space for name, fit in whole.items()},
         spectra={name: fit.spectrum for name, fit in whole.items()},
-        graphs=_graphs(whole),
         _candidates=settled,
         **_held_to(references, judges, about),
         **about,
@@ -352,18 +347,6 @@ def _held_to(references: Sequence[Reference], judges: list[str], about: Mapping[
 
 def _record(method: str, dimension: int, fold: int, measures: dict[str, float]) -> dict[str, Any]:
     return {"method": method, "dimension": dimension, "fold": fold, **measures}
-
-
-def _graphs(fits: Mapping[str, Whole]) -> list[dict[str, Any]]:
-    """Each graph once, with the methods that use its edges."""
-    graphs = list[dict[str, Any]]()
-    for name, fit in fits.items():
-        if fit.graph is not None:
-            same = [other for other in graphs if np.array_equal(other["degrees"], fit.graph["degrees"])]
-            if not same:
-                graphs += (same := [{**fit.graph, "methods": []}])
-            same[0]["methods"].append(name)
-    return graphs
 
 
 class Interrupted(KeyboardInterrupt):

@@ -296,9 +296,10 @@ def _check_classes(n_splits: int, labels: np.ndarray, classes: np.ndarray, group
             "cross_val_score(reducer, X, y, cv=GroupKFold(2), groups=y, scoring=lapwing.selection.retrieval_scorer)"
         )
     if few := [f"{name!s} ({len(own)})" for name, own in zip(classes, rows, strict=True) if len(own) < n_splits]:
+        quantities = 'use scoring="r2" if these are quantities, or ' if classes.dtype.kind in "iuf" else ""
         raise ValueError(
-            f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {_listed(few)}; use fewer "
-            "folds (2 at least), add rows, merge classes, or set those labels to -1 (unknown)"
+            f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {_listed(few)}; {quantities}"
+            "use fewer folds (2 at least), add rows, merge classes, or set those labels to -1 (unknown)"
         )
 
 

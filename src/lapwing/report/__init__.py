@@ -34,7 +34,7 @@ def write_report(
     The page begins with what was found, in plain sentences, the classes and their confusion, and a map of the rows in the
     recommended space. Point at a row to see it, click to see its neighbours before and after. Below stand what the dimensions
     are made of, with intervals, scores by dimension, the table of all methods, the columns, and last the numerics: spectra,
-    neighbourhoods, graphs, and the code that repeats the fit. In a notebook a comparison shows the same page by itself.
+    neighbourhoods, and the code that repeats the fit. In a notebook a comparison shows the same page by itself.
 
     Parameters
     ----------

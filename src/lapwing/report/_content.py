@@ -119,7 +119,6 @@ def content(
                 }
                 for name, model in models.items()
             },
-            "graphs": [_graph(facts) for facts in comparison.graphs],
             "confusion": own_classes and {name: comparison.confusion(name) for name in comparison.methods},
             "code": {name: program(comparison, name, loading) for name in comparison.methods},
         }
@@ -426,20 +425,6 @@ def _sprite(images: np.ndarray) -> dict[str, Any]:
     sheet.save(file, "WEBP", lossless=is_small, quality=75, method=6)
     url = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode("ascii")
     return {"url": url, "width": w, "height": h, "columns": columns}
-
-
-def _graph(facts: dict[str, Any]) -> dict[str, Any]:
-    degrees = facts["degrees"]
-    counts = np.bincount(degrees)
-    return {
-        "graph": repr(facts["graph"]),
-        **{key: facts[key] for key in ("methods", "n_edges", "n_connected_components")},
-        "least": degrees.min(),
-        "median": float(np.median(degrees)),
-        "most": degrees.max(),
-        "degrees": np.flatnonzero(counts),
-        "counts": counts[counts > 0],
-    }
 
 
 def atlas(comparison: Any, y: Any, ids: Any, feature_names: Any, n_neighbors: int, max_points: int) -> dict[str, Any]:

@@ -472,17 +472,6 @@
     });
   }
 
-  function drawDegrees() {
-    if (!content.graphs.length) return;
-    draw("plot-degrees", content.graphs.map((graph, i) => ({
-      type: "bar", name: plain(short(graph.graph, 40)), x: graph.degrees, y: graph.counts, marker: { color: colour(i) },
-      hovertemplate: "%{y} rows with %{x} neighbours<extra></extra>",
-    })), {
-      xaxis: axis("neighbours of a row", { showgrid: false }), yaxis: axis("rows"), bargap: 0.15, showlegend: content.graphs.length > 1,
-      legend: { orientation: "h", y: 1.12, font: { size: 12 } },
-    });
-  }
-
   function drawClasses() {
     const { classes } = content.overview;
     if (!classes) return;
@@ -529,7 +518,6 @@
     drawMethod();
     drawScores();
     drawClasses();
-    drawDegrees();
   }
 
   // ---- light and dark ----
