@@ -125,8 +125,3 @@ def screened(monkeypatch):
     monkeypatch.setattr("lapwing.device.FEW_ROWS", 10)
     monkeypatch.setattr("lapwing.device_search.TRIED_QUERIES", 16)
     monkeypatch.setattr("lapwing.device_search.GROUP_ROWS", ((1 << 60, 2),))
-
-
-def device_room(monkeypatch, size):
-    """Rows that take more bytes than this are searched part by part."""
-    monkeypatch.setattr("lapwing.device.room", lambda device: size)

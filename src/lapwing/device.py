@@ -33,10 +33,7 @@ TREE_COLUMNS = 15  # among up to this many columns, the trees of the CPU are fas
 BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
 MANY_ENTRIES = 1 << 25
 FEW_ROWS = 4096  # among up to this many rows, neighbours are found by products in float64, and among more by a screen
-DEVICE_SHARE = 0.25  # of the free memory of a device for rows; the search needs as much for its own copy
 FEW_CLASSES = 64  # the sums of up to this many classes come from one product
-FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
-FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
 # The names of attributes that hold what was learnt, by an estimator or by the steps of a pipeline.
 LEARNT = re.compile(r"^_|(?<!feature_names_in)_$|^(steps|transformer_list)$")
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
@@ -62,11 +59,7 @@ class Device:
     def to_caller(self, found: Any) -> Any:
         """A result, which is a NumPy array or a tensor, as an array of this library and device; a fitted estimator with such."""
         if isinstance(found, BaseEstimator):
-            for name, value in vars(found).items():
-                if LEARNT.search(name) and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-                    setattr(found, name, self.to_caller(value))
-                elif LEARNT.search(name) and isinstance(value, list | tuple | BaseEstimator):
-                    setattr(found, name, change_arrays(value, self.to_caller))
+            vars(found).update(vars(change_arrays(found, self.to_caller)))
             return found
         if self.library == "torch" or not self.is_cpu:
             torch = sys.modules["torch"]
@@ -115,10 +108,10 @@ def checked(estimator: Any, X: Any, fitting: bool, least: int) -> Any:
         if X.dtype.is_complex or X.dtype == torch.bool:
             raise ValueError(f"X holds {X.dtype}, and numbers are needed; convert it to float32 or float64")
         X = X.to(torch.float32 if X.dtype in (torch.float16, torch.bfloat16) else torch.float64)
-    if X.ndim != 2:
-        raise ValueError(f"Expected 2D array, and X has shape {tuple(X.shape)}; reshape it to (n_samples, n_features)")
-    if len(X) < least or 0 in X.shape:
-        raise ValueError(f"Found array with {len(X)} sample(s), of shape {tuple(X.shape)}; {least} are the minimum")
+    if X.ndim != 2 or len(X) < least or 0 in X.shape:
+        raise ValueError(
+            f"Expected 2D array of at least {least} sample(s) and 1 feature, and X has shape {tuple(X.shape)}"
+        )
     if not fitting and X.shape[1] != (expected := estimator.n_features_in_):
         name = type(estimator).__name__
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {expected} features as input.")
@@ -173,26 +166,19 @@ def to_numpy(model: Any) -> Any:
     >>> type(lapwing.to_numpy(model).components_).__name__
     'ndarray'
     """
-    return change_model(model, host)
-
-
-def change_model(model: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy of an estimator, with ``change`` applied to the arrays among what it and its parts have learnt."""
-    other = copy(model)
-    for name, value in vars(model).items():
-        if LEARNT.search(name):
-            setattr(other, name, change_arrays(value, change))
-    return other
+    return change_arrays(model, host)
 
 
 def change_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value of an attribute with ``change`` applied: an array, a list of arrays, or an estimator that holds some."""
+    """An array with ``change`` applied, or a copy of a list of arrays, or of an estimator, with that of all it has learnt."""
     if type(value) in (list, tuple):
         return type(value)(change_arrays(v, change) for v in value)
     if isinstance(value, BaseEstimator):
-        return change_model(value, change)
-    is_array = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
-    return change(value) if is_array or is_foreign(value) else value
+        other, learnt = copy(value), [name for name in vars(value) if LEARNT.search(name)]
+        vars(other).update({name: change_arrays(vars(value)[name], change) for name in learnt})
+        return other
+    is_array = value.dtype.kind in "fiub" if isinstance(value, np.ndarray) else hasattr(value, "__dlpack__")
+    return change(value) if is_array else value
 
 
 # ---- the rows
@@ -205,7 +191,6 @@ class TorchData(Data):
     """
 
     host, is_on_device, knows_gram = staticmethod(host), True, True
-    searched_on: Any = None  # a device that searches them and cannot hold them all; None is the one that they are on
 
     def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
         super().__init__(tensor, y, source=source)
@@ -339,8 +324,6 @@ class TorchData(Data):
         return Screen(self.tensor)
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
-        if self.searched_on is not None:
-            return self._candidates_in_parts(queries, members, m)
         if self.d <= TREE_COLUMNS:
             cols, beyond = super().candidates(queries, members, m)
             return self.own(cols), self.own(beyond)
@@ -362,21 +345,6 @@ class TorchData(Data):
             found.append((others[places], bound(near[:, -1] + own, own, self.d, EPS)))
         cols, beyond = map(self.torch.cat, zip(*found, strict=True))
         return cols, beyond
-
-    def _candidates_in_parts(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
-        """Candidates from a device that is given some of the rows at a time."""
-        torch, device, cols, beyond = self.torch, self.searched_on, [], []
-        for some in np.array_split(members, 1 + members.size * self.X[0].nbytes // room(device)):
-            found = []
-            for own in np.array_split(queries, 1 + queries.size // some.size):
-                both = self.own(np.concatenate([own, some]))
-                places = np.arange(own.size), np.arange(own.size, len(both))
-                near, least = TorchData(self.tensor[both].to(device)).candidates(*places, min(m, some.size))
-                found.append((both[near.cpu()], least.cpu()))
-            near, least = map(torch.cat, zip(*found, strict=True))
-            cols.append(near)
-            beyond.append(least)
-        return torch.cat(cols, dim=1), torch.stack(beyond).amin(0)
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         Q, X = self.tensor[self.own(queries)].double(), self.tensor[self.own(members)]
@@ -438,25 +406,15 @@ class TorchData(Data):
     def unit(self) -> TorchData:
         lengths = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0)))[:, None].split(self.step)
         parts = [(block.double() / own).to(block.dtype) for block, own in zip(self.blocks, lengths, strict=True)]
-        unit = TorchData(self.torch.cat(parts), self.labels)
-        unit.searched_on = self.searched_on
-        return unit
+        return TorchData(self.torch.cat(parts), self.labels)
 
     def stacked(self, X: Any) -> TorchData:
         return TorchData(self.torch.cat([self.tensor, self.own(X).to(self.tensor.dtype)]))
 
     def project(self, mean: Any, components: Any) -> Any:
-        """One product, from which that of the mean is subtracted. A far mean comes off the rows first, some at a time."""
-        rows = self.tensor
-        V, about = (a.double() if self.torch.is_tensor(a) else self.own(host(a)).double() for a in (components, mean))
-        V, offset = V.T.to(rows.dtype), -(V @ about)
-        # The product comes first, so that the device is busy while the mean is looked at.
-        found = self.torch.addmm(offset.to(rows.dtype), rows, V)
-        apart = rows[:: max(1, self.n // FEW_LOOKED_AT)].double() - about
-        if bool(about.square().sum() > FAR_MEAN**2 * apart.square_().sum(1).mean()):
-            about = about.to(rows.dtype)
-            for block, out in zip(self.blocks, found.split(self.step), strict=True):
-                self.torch.mm(block - about, V, out=out)
+        given = (a if self.torch.is_tensor(a) else self.own(host(a)) for a in (mean, components))
+        about, V = (a.to(self.tensor.dtype) for a in given)
+        found = self.torch.cat([(block - about) @ V.T for block in self.blocks])
         return found if self.device is None else self.device.to_caller(found)
 
 
@@ -465,13 +423,6 @@ def class_totals(block: Any, places: Any, size: int) -> Any:
     if size <= FEW_CLASSES:
         return block.new_zeros((len(block), size)).scatter_(1, places[:, None], 1.0).T @ block
     return block.new_zeros((size, block.shape[1])).index_add_(0, places, block)
-
-
-def room(device: Any) -> int:
-    """How many bytes of rows may be on the device at the same time."""
-    if device.type == "cpu":
-        return sys.maxsize
-    return int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
 
 
 def on_first_device(data: Any, request: Request) -> Data:
@@ -484,12 +435,8 @@ def on_first_device(data: Any, request: Request) -> Data:
         raise ValueError(f'search="torch" compares dense rows, and X {what}; leave search out')
     if isinstance(data, TorchData):
         return data
-    device, rows = torch.device("cuda" if torch.cuda.is_available() else "cpu"), np.ascontiguousarray(data.X)
-    if rows.nbytes <= room(device):
-        return TorchData(torch.from_numpy(rows).to(device), data.y)
-    found = TorchData(torch.from_numpy(rows), data.y)
-    found.searched_on = device
-    return found
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return TorchData(torch.from_numpy(np.ascontiguousarray(data.X)).to(device), data.y)
 
 
 class DeviceMatrix:

@@ -59,19 +59,19 @@ class Request(NamedTuple):
     def checked(self, n: int) -> Request:
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
         check_choice("among", self.among, ("all", "same_class", "other_class"))
-        by_transformer, given = hasattr(self.search, "get_params"), f"metric_params={self.metric_params!r}"
+        by_transformer = hasattr(self.search, "get_params")
         if not (self.search is None or is_named(self.search, "torch") or by_transformer):
             raise ValueError(f"search={self.search!r} {TRANSFORMER}")
         if not (isinstance(self.metric, str) or callable(self.metric)):
             raise ValueError(f"metric={self.metric!r} must be a name, or a function of two rows")
         if not isinstance(self.metric_params, dict | None):
-            raise ValueError(f"{given} must be a dict of the metric's own parameters, or None")
+            raise ValueError(
+                f"metric_params={self.metric_params!r} must be a dict of the metric's own parameters, or None"
+            )
         if self.queries is not None and check_count("random_state", self.random_state, 0) >= 2**32:
             raise ValueError(f"random_state={self.random_state} must be a whole number below 2**32")
         if self.queries is not None and by_transformer:
-            raise ValueError(
-                f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
-            )
+            raise ValueError(f"queries={self.queries} does not go with search={self.search!r}; leave one out")
         if check_count("n_neighbors", self.n_neighbors) >= n:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
@@ -276,22 +276,15 @@ def choose(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
 
 
 def choose_tensors(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
-    """:func:`choose` for tensors. Sorting by distance is enough for queries without ties, and the others are few."""
-    d, order = d.sort(dim=1)
-    cols = cols.gather(1, order)
-    tied = (d[:, 1:k] == d[:, : k - 1]).any(1)
-    if d.shape[1] > k:
-        tied |= d[:, k] <= d[:, k - 1] * (1 + TIE)
-    some = tied.nonzero().ravel()
-    found, near = cols[:, :k].clone(), d[:, :k].clone()
-    numbers, order = cols[some].sort(dim=1)  # every sort from here on keeps the order of numbers
-    far, kth = d[some].gather(1, order), d[some, k - 1 : k]
-    rank = (far >= kth * (1 - TIE)).byte() + (far > kth * (1 + TIE)).byte()
-    order = rank.argsort(dim=1, stable=True)[:, :k].sort(dim=1).values
-    numbers, far = numbers.gather(1, order), far.gather(1, order)
-    near[some], order = far.sort(dim=1, stable=True)
-    found[some] = numbers.gather(1, order)
-    return found, near
+    """:func:`choose` for tensors."""
+    kth = d.sort(dim=1).values[:, k - 1 : k]
+    cols, order = cols.sort(dim=1)  # every sort from here on keeps the order of numbers
+    d = d.gather(1, order)
+    rank = (d >= kth * (1 - TIE)).byte() + (d > kth * (1 + TIE)).byte()
+    order = rank.argsort(dim=1, stable=True)[:, :k]
+    cols, d = cols.gather(1, order), d.gather(1, order)
+    d, order = d.sort(dim=1, stable=True)
+    return cols.gather(1, order), d
 
 
 def sample(n: int, queries: int | None, seed: int) -> np.ndarray:
@@ -311,13 +304,7 @@ def _by_metric(data: Any, request: Request, queries: np.ndarray, members: np.nda
     """The k nearest in a metric of scikit-learn or of the user, whose distances are taken as they are."""
     require_square(request.metric, data.X)
     if is_named(request.metric, "precomputed") and sparse.issparse(data.X):
-        entries = sparse.coo_array(data.X[queries])
-        rows, cols = entries.coords
-        kept = np.isin(cols, members) & (queries[rows] != cols)
-        cols, near = _choose_listed(
-            queries, rows[kept], cols[kept], entries.data[kept], k, "X, a sparse matrix of distances,"
-        )
-        return np.repeat(queries, k), cols.ravel(), near.ravel()
+        return _of_stored(data.X[queries], queries, members, k, "X, a sparse matrix of distances,")
     m = min(k + 1 + SPARE, members.size)
     while True:
         d, cols = metric_distances(data, request, queries, members, m)
@@ -379,35 +366,31 @@ def require_numbers(d: np.ndarray, what: str) -> None:
         )
 
 
-def _choose_listed(
-    queries: np.ndarray, rows: np.ndarray, cols: np.ndarray, d: np.ndarray, k: int, source: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`choose` for candidates in a list, in which ``rows``, places of queries, have different numbers of them."""
-    counts = np.bincount(rows, minlength=queries.size)
+def _of_stored(D: Any, queries: np.ndarray, members: np.ndarray, k: int, source: str) -> Edges:
+    """The k nearest by a sparse matrix of distances, which has a row per query and may have a column of -1 for none."""
+    rows, cols = np.repeat(np.arange(queries.size), np.diff(D.indptr)), D.indices
+    kept = np.isin(cols, members) & (queries[rows] != cols)
+    rows, counts = rows[kept], np.bincount(rows[kept], minlength=queries.size)
     if counts.min() < k:
         row = int(np.argmin(counts))
         raise ValueError(
             f"{source} gives {counts[row]} neighbours of row {queries[row]}, and n_neighbors={k} are asked for; ask "
             "for fewer, or let it give more"
         )
-    place = np.argsort(rows, kind="stable")
     rank = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
     table, length = np.full((counts.size, counts.max()), -1), np.full((counts.size, counts.max()), np.inf)
-    table[rows[place], rank], length[rows[place], rank] = cols[place], d[place]
-    return choose(table, length, k)
+    table[rows, rank], length[rows, rank] = cols[kept], D.data[kept]
+    cols, d = choose(table, length, k)
+    return np.repeat(queries, k), cols.ravel(), d.ravel()
 
 
 def _by_transformer(data: Any, request: Request) -> Edges:
-    """Neighbours from a scikit-learn neighbours transformer.
-
-    It may look for more neighbours than k, and may count a row as its own neighbour. A column of -1 stands for a neighbour that
-    it did not find.
-    """
+    """Neighbours from a neighbours transformer of scikit-learn, which may give more than k, and a row as its own neighbour."""
     if not data.has_features:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
     if request.among != "all":
         raise ValueError(f'search= finds neighbours among all rows; among="{request.among}" must go without it')
-    k = request.n_neighbors
+    k, everyone = request.n_neighbors, np.arange(data.n)
     try:
         transformer = clone(request.search)
         transformer.set_params(n_neighbors=min(max(transformer.get_params()["n_neighbors"], k), data.n - 1))
@@ -417,11 +400,6 @@ def _by_transformer(data: Any, request: Request) -> Edges:
         transformer.set_params(mode="distance")
     # Some programs, such as older pynndescent, know sparse matrices and no sparse arrays.
     found = transformer.fit_transform(sparse.csr_matrix(data.X) if sparse.issparse(data.X) else data.X)
-    found = found.tocsr() if sparse.issparse(found) else sparse.csr_array(found)  # a coo_array has no columns of -1
+    found = found.tocsr() if sparse.issparse(found) else sparse.csr_array(found)
     require_numbers(found.data, f"search={request.search!r}")
-    rows, cols = np.repeat(np.arange(data.n), np.diff(found.indptr)), found.indices.astype(np.intp)
-    other = (cols >= 0) & (rows != cols)
-    cols, d = _choose_listed(
-        np.arange(data.n), rows[other], cols[other], found.data[other], k, f"search={transformer!r}"
-    )
-    return np.repeat(np.arange(data.n), k), cols.ravel(), d.ravel()
+    return _of_stored(found, everyone, everyone, k, f"search={transformer!r}")
