@@ -352,7 +352,10 @@ def test_a_preparation_of_some_columns():
             for model in of(FreeReducer)
         ],
         (TSA(image_shape=(2, 3)), "^TSA is no linear method"),
-        (KernelLPP(kernel="cosine"), r"KernelLPP has kernel='cosine', .* use one of rbf, linear, poly, polynomial"),
+        (
+            KernelLPP(kernel="cosine"),
+            r"KernelLPP has kernel='cosine', .* use 'rbf' or 'linear' or 'poly' or 'polynomial'",
+        ),
         (make_pipeline(StandardScaler(), TSA(image_shape=(2, 3))), "^step 'tsa': TSA is no linear method"),
         (
             make_pipeline(LPP(), NearestCentroid()),

@@ -19,13 +19,13 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     the new one as far as it was written, under a name of its own: ``.lapwing-*.part``.
     """
     target = Path(os.path.realpath(path))  # a link is followed, and stays a link
-    if target.exists() and not target.is_file():  # a device or a pipe
-        with open(target, "wb") as device:
-            yield device
-        return
     # The name has a fixed length, so that the name of the target may be as long as the system allows.
     beside = target.with_name(f".lapwing-{token_hex(8)}.part")
     try:
+        if target.exists() and not target.is_file():  # a device or a pipe
+            with open(target, "wb") as device:
+                yield device
+            return
         with open(beside, "x+b") as file:
             if target.exists():
                 os.chmod(beside, stat.S_IMODE(target.stat().st_mode))  # before the file holds what others may not read
@@ -33,6 +33,10 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
+    except OSError as error:
+        if error.errno and error.filename in (None, str(beside)):
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error  # what the user has named
+        raise
     finally:
         beside.unlink(missing_ok=True)
 

@@ -90,15 +90,14 @@ def check_compressed(X: Any) -> None:
 def check_rows(X: Any) -> None:
     """Raise where X is something that no method can read rows from."""
     package, name = type(X).__module__.partition(".")[0].partition("_")[0], type(X).__name__
+    remedy = NO_ROWS.get((package, name))
     if isinstance(X, str | PathLike):
-        path = repr(str(X))
-        remedy = f"lapwing.tables.read({path}).X, or, to be read in blocks, pyarrow.dataset.dataset({path})"
-        raise TypeError(f"X={path} is a path, not rows; pass {remedy}")
-    if (package, name) in NO_ROWS:
-        raise TypeError(f"X is a {package} {name}; pass {NO_ROWS[package, name]}")
-    if isinstance(X, Iterator):
-        remedy = "pass an array, such as numpy.array(list(X)), or its parts to partial_fit, where the method has it"
-        raise TypeError(f"X is a {name}, which can be read only once; {remedy}")
+        remedy = f"lapwing.tables.read({str(X)!r}).X, or, to be read in blocks, pyarrow.dataset.dataset({str(X)!r})"
+    elif isinstance(X, Iterator):
+        remedy = "an array, such as numpy.array(list(X)), or its parts to partial_fit, where the method has it"
+    if remedy:
+        kind = f"{package} {name}".removeprefix("builtins ")
+        raise TypeError(f"X is a {kind}; pass {remedy}")
 
 
 def check_in_memory(X: Any, who: str) -> None:

@@ -29,7 +29,14 @@ from .tables import Preparation, column_numbers, preparation_of, text_columns
 
 OPSETS = {"": 17, "ai.onnx.ml": 3}  # old enough for any runtime in use
 FLOAT, BOOL, DOUBLE = 1, 9, 11  # types, by their numbers in the format
-KERNELS = ("rbf", "linear", "poly", "polynomial")
+# The values of parameters that can be written; with others skl2onnx would write another function.
+WRITTEN: tuple[tuple[Any, str, tuple[Any, ...]], ...] = (
+    (KernelReducer, "kernel", ("rbf", "linear", "poly", "polynomial")),
+    (KernelReducer, "features", (None,)),
+    (LinearDiscriminantAnalysis, "solver", ("svd", "eigen")),
+    (SimpleImputer, "add_indicator", (False,)),
+    ((KNeighborsClassifier, KNeighborsRegressor), "weights", ("uniform",)),
+)
 Places = dict[int, tuple[str, int]]  # the input of each column, and its number there
 Write = Callable[..., Any]  # makes an operator of skl2onnx, from its name, inputs and options
 
@@ -37,13 +44,13 @@ Write = Callable[..., Any]  # makes an operator of skl2onnx, from its name, inpu
 def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None, *, dtype: str = "float32") -> Any:
     """The model as ONNX, with the input ``X`` of shape (n_samples, n_features) and the output ``Y``.
 
-    Where a ``ColumnTransformer`` at the beginning encodes text, there are two inputs: ``X`` with the other columns, in their
-    order, and ``S`` with those of text, a blank standing for a missing one; the entries ``X`` and ``S`` of the model's metadata
-    name the columns of each, or number them. A :class:`~lapwing.tables.Preparation` at the beginning is not written: the model
-    takes the columns that ``preparation.to_frame(X)`` gives, and the entry ``columns`` says what each must be: dates come as days
-    since 1970, missing numbers as NaN. A classifier at the end has
-    the outputs ``label`` and ``probabilities``, k-means ``label`` and the distances ``Y``. LDA is written as a projection.
-    onnxruntime loads the model once, so that what is returned can be used.
+    A classifier at the end has the outputs ``label`` and ``probabilities``, k-means ``label`` and the distances ``Y``. LDA is
+    written as a projection. onnxruntime loads the model once, so that what is returned can be used.
+
+    Where a ``ColumnTransformer`` at the beginning encodes text, there are two inputs: ``X`` with the other columns and ``S`` with
+    those of text, a blank standing for a missing one; the entries ``X`` and ``S`` of the model's metadata name or number them.
+    A :class:`~lapwing.tables.Preparation` at the beginning is not written: the model takes ``preparation.to_frame(X)``,
+    with dates as days since 1970 and missing numbers as NaN, and the entry ``columns`` says what each column must be.
 
     Parameters
     ----------
@@ -53,8 +60,7 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
     path : path-like, default=None
         A file to write the model to.
     dtype : {"float32", "float64"}, default="float32"
-        The precision of ``X`` and ``Y``, and of what is computed between them. In float32, columns that are far from 0 beside
-        how much they vary lose digits.
+        The precision of ``X``, of ``Y`` and between them. In float32, columns far from 0 beside their deviation lose digits.
 
     Returns
     -------
@@ -64,13 +70,9 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
     --------
     >>> from lapwing import OLPP, to_onnx
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
     >>> X = load_digits().data
     >>> [node.op_type for node in to_onnx(OLPP(10).fit(X)).graph.node]
     ['Sub', 'MatMul', 'Identity']
-    >>> [node.op_type for node in to_onnx(make_pipeline(StandardScaler(), OLPP(10)).fit(X)).graph.node]
-    ['Scaler', 'Sub', 'MatMul', 'Identity']
     """
     skl2onnx, types = require("skl2onnx", "onnx"), require("skl2onnx.common.data_types", "onnx")
     runtime = require("onnxruntime", "onnx")
@@ -116,9 +118,6 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
     if path is not None:
         write_whole(path, written.SerializeToString())
     return written
-
-
-# The model that skl2onnx gets
 
 
 class Columns(BaseEstimator):
@@ -202,22 +201,12 @@ def _why_not(step: Any, kind: Any) -> str | None:
             return "is no step that skl2onnx knows; skl2onnx.update_registered_converter adds it"
     elif type(step).transform is not kind.transform:
         return "has a transform of its own, which to_onnx does not know"
-    if isinstance(step, KernelReducer) and step.kernel not in KERNELS:
-        return f"has kernel={step.kernel!r}, which to_onnx cannot write; use one of {', '.join(KERNELS)}"
-    if hasattr(step, "features_"):
-        return f"has features={step.features!r}, which to_onnx cannot write; use landmarks="
-    if isinstance(step, LinearDiscriminantAnalysis):
-        return f"has solver={step.solver!r}, which finds no projection; use 'svd' or 'eigen'"
     if isinstance(step, Preparation) and step.left_out_:
         return f"leaves columns out ({', '.join(map(repr, step.left_out_))}); drop them before"
-    if isinstance(step, SimpleImputer) and step.add_indicator:
-        return "has add_indicator=True, which to_onnx cannot write; use False"
-    if isinstance(step, (KNeighborsClassifier, KNeighborsRegressor)) and step.weights != "uniform":
-        return f"has weights={step.weights!r}, which skl2onnx writes wrongly; use 'uniform'"
+    for classes, name, known in WRITTEN:
+        if isinstance(step, classes) and (value := getattr(step, name, known[0])) not in known:
+            return f"has {name}={value!r}, which to_onnx cannot write; use {' or '.join(map(repr, known))}"
     return None
-
-
-# What skl2onnx calls
 
 
 def _parse_columns(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:

@@ -63,15 +63,14 @@ OF_FEATURES = ("_fit_X", "cluster_centers_")
 def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file.
 
-    :func:`lapwing.load` reads it back, with the same parameters and, bit by bit, the same map. The file holds no code. It is
-    written beside ``path`` and then put in its place, so that a failure leaves nothing behind and an earlier file as it was.
+    :func:`lapwing.load` reads it back, with the same parameters and, bit by bit, the same map. The file holds no code. A failure
+    leaves nothing behind, and an earlier file as it was.
 
     Parameters
     ----------
     estimator : fitted estimator or pipeline
-        An estimator of lapwing or of scikit-learn, a pipeline of such, or an estimator of your own. Functions are stored by
-        their name, so a ``lambda`` raises an error. A model that was fitted on a device is written as :func:`lapwing.to_numpy`
-        has it: read back, it takes NumPy arrays.
+        Of lapwing, of scikit-learn, or your own. Functions are stored by their name, so a ``lambda`` raises an error. A model
+        that was fitted on a device is written as :func:`lapwing.to_numpy` has it.
     path : path-like
         Such as ``"model.lapwing"``.
 
@@ -116,14 +115,9 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
     path : path-like
         The file.
     trusted : list of classes, default=()
-        Classes, or functions, that the file may hold beside lapwing's estimators and graphs and what skops trusts of NumPy,
-        SciPy and scikit-learn: your own, and those whose arrays compiled code would follow without checking them, such as
-        ``sklearn.neighbors.KDTree``. Name only what you would run, since it is built with what the file says.
-
-    Returns
-    -------
-    estimator
-        The fitted estimator.
+        Classes, or functions, that the file may hold beside lapwing's estimators and graphs and what skops trusts: your own, and
+        those whose arrays compiled code would follow without checking them, such as ``sklearn.neighbors.KDTree``. Name only what
+        you would run, since it is built with what the file says.
 
     Examples
     --------
@@ -271,16 +265,12 @@ def _check_trusted(found: list[str], places: dict[str, str], there: str) -> None
         return
     what = " and ".join(f"{places.get(name, 'model')} is {name}" for name in found[:2])
     packages = {name.partition(".")[0] for name in found}
-    if "lapwing" in packages:
+    if packages & {"lapwing", *sys.stdlib_module_names}:
         raise ValueError(f"{what}, which lapwing {version('lapwing')} does not have; lapwing {there} wrote the file")
-    if packages & sys.stdlib_module_names:
-        raise ValueError(f"{what}, which no model has")
-    module, _, last = found[-1].rpartition(".")
-    hint = "" if packages & {"numpy", "scipy", "sklearn"} else f", or --import {module} on the command line"
-    hint = ', or fit with algorithm="brute"' if last in ("BallTree", "KDTree") else hint
     names = ", ".join(name.rpartition(".")[2] for name in found)
-    why = "which is not read from any file; where you trust who wrote it"
-    raise ValueError(f"{what}, {why}, lapwing.load(path, trusted=[{names}]){hint}")
+    hint = f"lapwing.load(path, trusted=[{names}]), or --import {found[-1].rpartition('.')[0]} on the command line"
+    hint += ', or fit with algorithm="brute"' * names.endswith("Tree")
+    raise ValueError(f"{what}, which is not read from any file; where you trust who wrote it, {hint}")
 
 
 def _inside(model: Any) -> Iterator[tuple[str, Any, dict[str, Any] | None]]:
@@ -326,8 +316,7 @@ def _check_built(model: Any) -> None:
 def to_torch(estimator: BaseEstimator) -> Any:
     """Turn a linear map into a layer of PyTorch, a ``torch.nn.Linear`` in the precision of ``components_``.
 
-    The mean becomes a bias, ``-components_ @ mean_``. So in single precision, as of ``layer.float()``, features that are far
-    from 0 lose digits.
+    The mean becomes a bias, so that in single precision features that are far from 0 lose digits.
 
     Parameters
     ----------

@@ -69,10 +69,10 @@ def test_what_holds_no_rows_is_refused_in_words(who, path):
         call = SemiSupervised(lapwing.LPP(2), KNeighborsClassifier(1)).fit
         call = lambda R, fit=call: fit(R, y)  # noqa: E731
     for given, words in (
-        (str(path), "is a path, not rows"),
-        (path, "is a path, not rows"),
+        (str(path), r"pass lapwing\.tables\.read\("),
+        (path, r"pass lapwing\.tables\.read\("),
         (parquet.ParquetFile(path), r"ParquetFile; pass X\.read\(\)\.to_pandas\(\)"),
-        ((row for row in X), "generator, which can be read only once"),
+        ((row for row in X), "generator; pass an array"),
     ):
         with pytest.raises(TypeError, match=words):
             call(given)

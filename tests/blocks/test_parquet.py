@@ -75,9 +75,9 @@ def test_a_path_is_no_data_set(kind, tmp_path):
     X, _ = data()
     path = kind(tmp_path / "X.parquet")
     for method in (LPP(1), LaplacianEigenmaps(1)):
-        with pytest.raises(TypeError, match=r"X='.*X.parquet' is a path, not rows; .*pyarrow\.dataset\.dataset\("):
+        with pytest.raises(TypeError, match=r"X is a .*; pass .*pyarrow\.dataset\.dataset\("):
             method.fit(path)
-    with pytest.raises(TypeError, match="is a path"):
+    with pytest.raises(TypeError, match=r"; pass lapwing\.tables\.read"):
         LPP(1).fit(X).transform(path)
 
 

@@ -218,12 +218,12 @@ def test_inspect(model):
     np.testing.assert_array_equal(facts["eigenvalues"], expected.eigenvalues_)
     assert facts["arrays"]["components_"] == [2, 4]
     assert facts["file"] == {**versions(model), "bytes": model.stat().st_size}
-    shown = run("inspect", model).stdout
+    shown = " ".join(run("inspect", model).stdout.split())
     for part in (
         "Locality Preserving Projections",
-        "outputs          2",
+        "outputs 2",
         "petal width",
-        f"scikit-learn {sklearn.__version__}, ",
+        f"scikit-learn: {sklearn.__version__};",
     ):
         assert part in shown
 
@@ -367,7 +367,6 @@ def test_images_of_another_shape(tmp_path):
         np.save(tmp_path / f"{name}.npy", np.random.RandomState(0).rand(30, *shape))
     run("fit", tmp_path / "tall.npy", "-o", tmp_path / "m.lapwing")
     assert json.loads(run("inspect", tmp_path / "m.lapwing", "--json").stdout)["image_shape"] == [8, 8]
-    assert "8 x 8" in run("inspect", tmp_path / "m.lapwing").stdout
     run("transform", tmp_path / "m.lapwing", tmp_path / "tall.npy", "-o", tmp_path / "z.npy")
     said = run("transform", tmp_path / "m.lapwing", tmp_path / "flat.npy", code=1).stderr
     assert "images of 4 x 16, but the model was fitted to 8 x 8" in said
@@ -388,7 +387,8 @@ def test_a_label_named_like_a_file(tmp_path, iris, model, monkeypatch):
     assert run("transform", model, iris, "-l", "species").stdout.startswith("species,lpp0")
     np.save("x.npy", X)
     np.save("species", Y)  # species.npy
-    assert run("transform", model, "x.npy", "-l", "species.npy").stdout.startswith("label,lpp0")
+    assert run("transform", model, "x.npy", "-l", "species.npy").stdout.startswith("species.npy,lpp0")
+    assert "unknown kind of file to write" in run("transform", model, iris, "-o", "z.xlsx", code=1).stderr
 
 
 # Compare, methods
@@ -687,10 +687,9 @@ def test_methods():
         (["compare", "iris.csv", "-m", "umapp"], 2, "cannot compare 'umapp'; did you mean UMAP?"),
         (["compare", "iris.csv", "--report", "r.html"], 2, "Possible options: --output"),
         (["fit", "iris.csv", "--report", "r.html"], 2, "No such option: --report"),
-        (["compare", "iris.csv", "-d", "2,x"], 2, "neither a number nor a range"),
+        (["compare", "iris.csv", "-d", "2,x"], 2, "are not numbers and ranges"),
         (["compare", "iris.csv", "--cv", "1"], 2, "--cv"),
-        (["compare", "iris.csv", "-d", "5-2"], 2, "write 2-5"),
-        (["compare", "iris.csv", "--jobs", "0"], 2, "--jobs"),
+        (["compare", "iris.csv", "-d", "5-2"], 2, "are not numbers and ranges"),
         (["compare", "iris.csv", "-o", "-"], 2, "cannot go to standard output"),
         (["compare", "iris.csv", "-o", "."], 2, "is a folder"),
         (["fit", "iris.csv", "-o", "-"], 2, "cannot go to standard output"),
@@ -700,7 +699,6 @@ def test_methods():
         (["fit", "iris.csv", "-l", "species", "--no-label"], 2, "--no-label"),
         (["fit", "iris.csv", "-m", "pca", "-g", "knn"], 2, "PCA has no graph"),
         (["fit", "iris.csv", "-g", "supervised"], 2, "LPP needs labels"),
-        (["transform", "none.lapwing", "iris.csv", "-o", "z.xlsx"], 2, "unknown kind of file to write"),
         (["transform", "none.lapwing", "iris.csv", "-o", "."], 2, "is a folder"),
         (["inspect", "."], 1, "Is a directory"),
         (["methods", "nosuch"], 2, "Invalid value for NAME"),
@@ -1066,7 +1064,7 @@ def test_verify_of_modes_and_scores(tmp_path):
     X = load_digits().data[:90]
     np.save(tmp_path / "X.npy", X)
     lapwing.save(TSA(2, image_shape=(8, 8)).fit(X), tmp_path / "tsa")
-    assert "certificate, mode 2" in run("verify", tmp_path / "tsa", tmp_path / "X.npy").stdout
+    assert run("verify", tmp_path / "tsa", tmp_path / "X.npy").stdout.count("constraint error") == 2
     scores = LaplacianScore(2).fit(X)
     lapwing.save(scores, tmp_path / "scores")
     result = run("verify", tmp_path / "scores", tmp_path / "X.npy")

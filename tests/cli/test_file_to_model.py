@@ -113,7 +113,7 @@ def test_embeddings_with_few_labels():
     Path("topics.txt").write_text("\n".join(y) + "\n")
     _, same, _ = followed("e.npy", "--label", "topics.txt", *common)
     assert same == choice
-    np.testing.assert_allclose(read("projected.csv", label="label").X, first, atol=1e-5)
+    np.testing.assert_allclose(read("projected.csv", label="topics.txt").X, first, atol=1e-5)
 
 
 def test_a_folder_of_images(folder):

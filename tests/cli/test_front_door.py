@@ -63,8 +63,8 @@ def test_customers(comma):
     assert "the labels of 'churned' are used: semi-supervised graph KNN(5) + SameClass() (--graph none leaves" in said
     assert "3,000 rows, 17 features -> 2" in said
     shown = run("inspect", "model.lapwing").stdout
-    assert "ColumnTransformer -> LPP" in shown
-    assert "text one-hot encoded: plan, region, device" in shown
+    assert "ColumnTransformer, LPP" in shown
+    assert "category: plan, region, device" in shown
     out = run(
         "transform", "model.lapwing", "customers.csv", "--id", "customer_id", "-l", "churned", "-o", "z.csv"
     ).stderr

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from lapwing import LPP, load
 from lapwing.cli._app import app
-from lapwing.cli._graphs import parsed
+from lapwing.cli._methods import parsed
 from lapwing.graphs import (
     KNN,
     Chain,

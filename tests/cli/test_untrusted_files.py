@@ -45,7 +45,6 @@ def folder(tmp_path, monkeypatch):
         )
     lines = [f"a{ESCAPE},b,kind{ESCAPE}", *(f"{row[0]},{row[1]},x{ESCAPE}{k}" for row, k in zip(X, y, strict=True))]
     (tmp_path / "names.csv").write_text("\n".join(lines))
-    (tmp_path / "mine.py").write_text("")
     run("fit", "X.npy", "-d", 2, "-o", "model")
     return tmp_path
 
@@ -66,8 +65,6 @@ READ = [
     ("transform model X.npy -o {}.csv", "X.npy"),
     ("transform model X.npy -o {}.csv", "model"),
     ("export model -o model", "model"),
-    ("export model --import mine -o mine.py", "mine.py"),
-    ("transform model X.npy --import mine -o {}.csv", "mine.py"),
 ]
 
 

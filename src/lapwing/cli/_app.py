@@ -16,8 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from ._commands import compare, demo, export, fit, inspect, methods, transform, verify
 from ._console import say, say_in_one_line, visible
 
-BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
-TERMINATED = 128 + signal.SIGTERM
+BROKEN_PIPE, TERMINATED = 128 + 13, 128 + signal.SIGTERM
 ABOUT = (
     "Dimensionality reduction that keeps neighbourhoods and classes: from a file to a projection, a report and a model.\n\n"
     "DATA is a CSV, TSV, Parquet, NumPy (.npy, .npz), Matrix Market or svmlight file, a folder of images with one sub-folder "

@@ -26,18 +26,13 @@ from ._options import (
     quoted,
     reads_data,
     refuse,
-    writing,
 )
 
 INTERRUPTED = 130
 DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
 
 
-def _jobs(number: int) -> int:
-    return number or refuse("0 cannot work; give 1 or more, or -1 for one per core", "--jobs")
-
-
-Jobs = Annotated[int, option("--jobs -j N", callback=_jobs)]
+Jobs = Annotated[int, option("--jobs -j N")]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
 Import = Annotated[Words, option("--import MODULE")]
 
@@ -108,8 +103,7 @@ def compare(
     if atlas is not None:
         from ..report import write_atlas
 
-        with writing(atlas):
-            write_atlas(atlas, found, table.y, ids=table.ids, feature_names=table.feature_names)
+        write_atlas(atlas, found, table.y, ids=table.ids, feature_names=table.feature_names)
         say(f"wrote {atlas}; embedding-atlas {atlas} --x x --y y --neighbors neighbors shows it")
 
 
@@ -151,8 +145,7 @@ def fit(
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
     check_output(output, data, reading.label)
     from ..persistence import save
-    from ._graphs import Choice, configure
-    from ._methods import to_fit
+    from ._methods import Choice, configure, to_fit
     from ._model import fitted, method_name, output_names, parameter
 
     estimator = to_fit(method)
@@ -160,8 +153,7 @@ def fit(
     configure(estimator, choice, dict(map(parameter, param or [])))
     start = clock.perf_counter()
     model, shape = fitted(estimator, choice, data, reading, judge if predict else None)
-    with writing(output):
-        save(model, output)
+    save(model, output)
     result = "class" if predict else f"{len(output_names(model) or []):,}"
     said = f"{method_name(model)}: {counted(shape[0], 'row')}, {counted(shape[1], 'feature')} -> {result}"
     say(f"{said} in {clock.perf_counter() - start:.1f} s; wrote {output} ({size(output)})")
@@ -183,17 +175,11 @@ def transform(
     --predict writes the class of each row, with the column that names rows, and with --coordinates its coordinates too.
     """
     from .._extras import Progress
-    from ..tables import batches, check_suffix, write
-    from ._model import column_name, in_this_folder, loaded, outputs_of, projected, row_names, safe
-    from ._tables import Taken
+    from ..tables import batches, write
+    from ._model import Taken, loaded, outputs_of, projected, row_names, safe
 
     label, id, is_npy = reading.label, reading.id, output.lower().endswith(".npy")
-    check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
-    if output != "-":
-        try:
-            check_suffix(output)
-        except ValueError as error:
-            refuse(str(error))
+    check_output(output, model, data, label, stdout=True)
     start = clock.perf_counter()
     whole = loaded(model, import_)
     taken = Taken(whole)
@@ -203,8 +189,8 @@ def transform(
     if id is None and not hasattr(whole, "transform"):
         id = row_names(taken.preparation, data, reading.read["header"])
     how = {**reading.read, "id": id, "features": taken.names, "n_features": whole.n_features_in_}
-    columns = {"label": column_name(label, "label", data), "id": column_name(id, "id", data)}
-    with Progress("projecting rows", None, "done") as update, writing(output):
+    columns = {"label": label or "label", "id": id or "id"}
+    with Progress("projecting rows", None, "done") as update:
         tables = projected(outputs, batches(data, mixed=True, **how), taken, update, data)
         if is_npy:
             tables = (replace(table, y=None, ids=None) for table in tables)
@@ -260,12 +246,11 @@ def export(
 ) -> None:
     """Write a model as ONNX, for programs without Python: linear and kernel methods, and what prepares their columns."""
     from ..onnx import to_onnx
-    from ._model import in_this_folder, loaded
+    from ._model import loaded
 
-    check_output(output, model, *in_this_folder(import_))
+    check_output(output, model)
     try:
-        with writing(output):
-            written = to_onnx(loaded(model, import_), output)
+        written = to_onnx(loaded(model, import_), output)
     except TypeError as error:
         raise ValueError(f"{model}: {error}; lapwing transform uses it all the same") from error
     names = {"inputs": written.graph.input, "outputs": written.graph.output}

@@ -18,8 +18,8 @@ from ..report import write_report
 from ..tables import Prepared, Table
 from ._console import counted, did_you_mean, print_table, print_warning, say
 from ._methods import key
-from ._options import Reading, refuse, writing
-from ._tables import are_quantities, check_classes, leaks_of_ids, read_prepared, source_columns, unknown
+from ._model import are_quantities, check_classes, leaks_of_ids, read_prepared, source_columns, unknown
+from ._options import Reading, refuse
 
 MANY_ROWS = 20_000  # from here on the command advises a sample
 # The measures in the order of the table, and their titles.
@@ -91,16 +91,12 @@ def method_names(given: list[str]) -> list[str]:
 
 
 def parsed_dimensions(text: str) -> list[int]:
-    numbers: set[int] = set()
-    for part in text.split(","):
-        found = re.fullmatch(r"\s*([1-9]\d*)(?:-([1-9]\d*))?\s*", part)
-        if not found:
-            refuse(f"{part!r} is neither a number nor a range, as in 2,5,10-15", "--dimensions")
-        first, last = int(found[1]), int(found[2] or found[1])
-        if last < first:
-            refuse(f"{part!r} runs backwards; write {last}-{first}", "--dimensions")
-        numbers.update(range(first, last + 1))
-    return sorted(numbers)
+    """Numbers and ranges, as in 2,5,10-15."""
+    parts = [re.fullmatch(r"\s*([1-9]\d*)(?:-([1-9]\d*))?\s*", part) for part in text.split(",")]
+    ranges = [range(int(part[1]), int(part[2] or part[1]) + 1) if part else () for part in parts]
+    if not all(ranges):
+        refuse(f"{text!r} are not numbers and ranges, as in 2,5,10-15", "--dimensions")
+    return sorted({number for part in ranges for number in part})
 
 
 def read_rows(data: str, reading: Reading, aside: tuple[str, ...], sampled: dict[str, Any], targets: bool) -> Prepared:
@@ -183,8 +179,7 @@ def report(
     images = None if table.image_shape is None else table.X.reshape(-1, *table.image_shape)
     rows = {"columns": prepared.columns, "feature_names": table.feature_names, "ids": table.ids, "images": images}
     texts = {"title": title, "command": shlex.join(["lapwing", *sys.argv[1:]]), "loading": loading, "fitting": fitting}
-    with writing(output):
-        write_report(output, found, table.X, table.y, **rows, **texts)
+    write_report(output, found, table.X, table.y, **rows, **texts)
     say(f"wrote {output} after {perf_counter() - start:.0f} s")
 
 

@@ -16,18 +16,26 @@ from ..inspection import loadings
 from ..persistence import versions
 from ..tables import preparation_of
 from ..verification import is_verifiable, verify
-from ._console import print_json, print_table, size, some
-from ._model import before_classes, output_names
+from ._console import print_json, print_table, some
+from ._model import (
+    Taken,
+    are_quantities,
+    before_classes,
+    check_classes,
+    is_ours,
+    last_step,
+    output_names,
+    reads_targets,
+)
 from ._options import Reading
-from ._tables import Taken, are_quantities, check_classes, is_ours, last_step, reads_targets
+
+LEARNT = ("settings", "rank", "n_pca", "n_connected_components", "graph", "eigenvalues", "solver", "certificate")
 
 
 def print_model(model: Any, path: str, json: bool) -> None:
     """Print what is in a model."""
     estimator, names = _reducer(model), output_names(model)
     steps = [step for _, step in getattr(model, "steps", [])]
-    found = getattr(estimator, "certificate_", None)
-    learnt = ("settings", "rank", "n_pca", "n_connected_components", "graph", "eigenvalues", "solver")
     facts = {
         "method": type(estimator).__name__,
         "parameters": estimator.get_params(deep=False),
@@ -38,15 +46,18 @@ def print_model(model: Any, path: str, json: bool) -> None:
         "feature_names": getattr(model, "feature_names_in_", None),
         "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": None if names is None else len(names),
-        **{name: getattr(estimator, f"{name}_", None) for name in learnt},
-        "certificate": _certificate(found),
+        **{name: getattr(estimator, f"{name}_", None) for name in LEARNT},
         "arrays": {name: list(array.shape) for name, array in _arrays(estimator)},
         "file": {**versions(path), "bytes": os.path.getsize(path)},
     }
     if json:
-        return print_json(facts)
-    *lines, arrays, file = _lines(facts, estimator, path)
-    return print_table(["", ""], [*lines, *_certificate_lines(found), arrays, file], header=False)
+        return print_json(facts | {"certificate": _plain(facts["certificate"])})
+    known = signature(type(estimator)).parameters
+    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
+    about = (type(estimator).__doc__ or "").strip().splitlines()[0]
+    facts |= {"method": f"{facts['method']}, {about}", "parameters": changed or "defaults"}
+    lines = [[name.replace("_", " "), " ".join(_shown(value).split())] for name, value in facts.items()]
+    return print_table(["", ""], [line for line in lines if line[1]], header=False)
 
 
 def print_loadings(model: Any, most: int, json: bool) -> None:
@@ -72,23 +83,30 @@ def verified(model: Any, path: str, data: str, reading: Reading) -> tuple[Any, i
 def print_verification(found: Any, json: bool) -> None:
     """Print whether a model holds, and why not."""
     if json:
-        facts = {"holds": found.holds, "certificate": _certificate(found.certificate)}
+        facts = {"holds": found.holds, "certificate": _plain(found.certificate)}
         return print_json({**facts, "failures": found.failures, "unknown": found.unknown})
     lines = [["verdict", "holds" if found.holds else "does NOT hold"]]
     lines += [["does not hold", why] for why in found.failures]
-    lines += [*_certificate_lines(found.certificate), *(["not found anew", what] for what in found.unknown)]
-    return print_table(["", ""], lines, header=False)
+    lines += [["certificate", _shown(found.certificate)]] if found.certificate else []
+    return print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
 
 
-def _certificate(found: Any) -> Any:
+def _plain(certificate: Any) -> Any:
     """A certificate, or those of several modes, for programs."""
-    return [asdict(one) for one in found] if isinstance(found, list) else found and asdict(found)
+    return (
+        [asdict(one) for one in certificate] if isinstance(certificate, list) else certificate and asdict(certificate)
+    )
 
 
-def _certificate_lines(found: Any) -> list[list[str]]:
-    """One line per certificate, with its mode where there are several."""
-    modes = {f", mode {i + 1}": one for i, one in enumerate(found)} if isinstance(found, list) else {"": found}
-    return [[f"certificate{mode}", str(one)] for mode, one in modes.items() if one]
+def _shown(value: Any) -> str:
+    """A fact in words: the first of many values, and how many there are."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_shown(part) or part}" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        parts = list(map(_shown, value))
+        return some(parts) if all(isinstance(part, str | int | float) for part in value) else "; ".join(parts)
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def _reducer(model: Any) -> Any:
@@ -119,34 +137,6 @@ def _columns(model: Any) -> dict[str, list[str]] | None:
     columns = getattr(preparation_of(model), "columns_", {})
     kinds = dict.fromkeys(column["kind"] for column in columns.values())
     return {kind: [name for name, own in columns.items() if own["kind"] == kind] for kind in kinds} or None
-
-
-def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
-    known = signature(type(estimator)).parameters
-    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
-    values, columns = facts["eigenvalues"], facts["columns"] or {}
-    modes = values if isinstance(values, list) else [[] if values is None else values]
-    words = {"number": "numbers", "date": "dates as numbers", "category": "text one-hot encoded", "text": "sentences"}
-    names = some(facts["feature_names"])
-    lines = {
-        "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
-        "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
-        "settings": ", ".join(f"{key}={value!r}" for key, value in (facts["settings"] or {}).items()),
-        "steps": " -> ".join(facts["steps"] or []),
-        "columns": "; ".join(f"{words[kind]}: {some(names)}" for kind, names in columns.items() if len(columns) > 1),
-        "features": "any" if facts["features"] is None else f"{facts['features']:,}{': ' * bool(names)}{names}",
-        "images": " x ".join(map(str, facts["image_shape"] or ())),
-        "outputs": None if facts["outputs"] is None else f"{facts['outputs']:,}",
-        "rank": facts["rank"],
-        "PCA directions": facts["n_pca"],
-        "graph": facts["graph"],
-        "connected parts": facts["n_connected_components"],
-        "eigenvalues": "; ".join(some([f"{value:.4g}" for value in mode]) for mode in modes),
-        "solver": facts["solver"],
-        "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
-        "file": f"lapwing {facts['file']['lapwing']}, scikit-learn {facts['file']['scikit-learn']}, {size(path)}",
-    }
-    return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
 
 
 def _read(estimator: Any, data: str, reading: Reading) -> Any:

@@ -7,8 +7,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -205,16 +204,3 @@ def _status(file: Any) -> os.stat_result | None:
 
 def refuse(why: str, option: str = "--output") -> NoReturn:
     raise typer.BadParameter(why, param_hint=option)
-
-
-@contextmanager
-def writing(output: str) -> Iterator[None]:
-    """A context in which errors name the file that the user named, and not the temporary file beside it."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if error.errno is None or not (error.filename is None or str(error.filename).endswith(".part")):
-            raise
-        raise OSError(error.errno, error.strerror or str(error), output) from error
