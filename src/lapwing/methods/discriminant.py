@@ -42,35 +42,13 @@ class Supervised:
             raise ValueError(f"{message}; use {own!r}, an integer, or (your graph) & SameClass()")
 
 
-class OfClasses(Supervised):
-    """Methods whose graphs are always of classes, so that ``sample_weight`` always acts, and stands in the signature."""
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn the map.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples, also rows on disk or on a cluster, as for :class:`LPP`.
-        y : array-like of shape (n_samples,)
-            Class labels, -1 where unknown. For a Parquet data set it may also be the name of the column of labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many samples each row stands for: 2 is the row twice, 0 is no such row, and fractions are in between.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y, sample_weight=sample_weight)  # type: ignore[misc]
-
-
-class MMC(OfClasses, LinearReducer, without=("graph", "normalize")):  # type: ignore[misc]
+class MMC(Supervised, LinearReducer, without=("graph", "normalize")):
     r"""Maximum Margin Criterion: a linear map that draws classes apart and each class together.
 
     .. math:: \max_V \operatorname{tr}(V^\top (S_b - S_w) V) \quad\text{subject to}\quad V^\top V = I     \tag{1}
 
-    with the scatter :math:`S_b` between the classes and :math:`S_w` within them, of the samples that have a label [1]_. No
-    matrix is inverted, so that it also works with fewer samples than features.
+    with the scatter :math:`S_b` between the classes and :math:`S_w` within them, of the samples that have a label [1]_. It also
+    works with fewer samples than features.
 
     Parameters
     ----------
@@ -100,8 +78,8 @@ class LPDP(Supervised, LinearReducer):
         \quad\text{subject to}\quad V^\top X^\top D X V = I \tag{1}
 
     L and D are the Laplacian and the degrees of a neighbour graph of all samples. :math:`S_b` and :math:`S_w`, the scatter
-    between and within classes, are sums over the samples that have a label [1]_. Equation 6 of the paper weighs classes by
-    their priors, n_c / n, which makes them averages: ``alpha=1 / n`` for n samples with a label is that.
+    between and within classes, are sums over the samples that have a label [1]_. Equation 6 of the paper has priors n_c / n,
+    which make them averages: ``alpha=1 / n`` for n samples with a label is that.
 
     Parameters
     ----------
@@ -143,7 +121,7 @@ class MFA(Supervised, LPP):
     .. math:: \min_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top X^\top L^p X V = I \tag{1}
 
     It is :class:`LPP` with a penalty. L is the Laplacian of a graph that links each sample to its nearest neighbours of the
-    same class. :math:`L^p` is that of a graph that links each class to the closest samples of other classes [1]_.
+    same class, and :math:`L^p` that of the closest pairs across classes [1]_.
 
     Parameters
     ----------
@@ -154,8 +132,8 @@ class MFA(Supervised, LPP):
         The graph of :math:`L^p`: which samples are kept apart. None is ``ClosestPairs(20)``, and an integer is the number of
         pairs per class.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
-        What the directions are subject to: (1), or, with ``"trace-ratio"``, orthogonal directions of the least quotient of both
-        traces, as in :class:`LPP`. ``"orthogonal"`` has no place for the penalty, and raises an error.
+        ``"matrix"`` is (1), and ``"trace-ratio"`` takes orthogonal directions of the least quotient of both traces.
+        ``"orthogonal"`` has no place for the penalty, and raises an error.
     ridge
         As in :class:`LPP`. ``"auto"`` is 0: ``pca`` leaves out the directions of little variance.
     pca
@@ -192,8 +170,7 @@ class DNE(Supervised, LinearReducer):
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
 
-    Nearest neighbours are linked. :math:`L^s` is the Laplacian of the links inside classes, which attract, and :math:`L^d`
-    that of the links across classes, which repel [1]_.
+    :math:`L^s` is the Laplacian of the links of neighbours inside classes, and :math:`L^d` of those across classes [1]_.
 
     Parameters
     ----------
@@ -256,22 +233,20 @@ class LFDA(Supervised, LinearReducer):
 
     .. math:: \max_V \operatorname{tr}\left((V^\top S_{lw} V)^{-1} V^\top S_{lb} V\right)                        \tag{1}
 
-    The scatters are sums of :math:`\tfrac12 W_{ij} (x_i - x_j)(x_i - x_j)^\top` over all pairs [1]_. For a pair within class
-    c, :math:`W^{lw}_{ij} = A_{ij}/n_c` and :math:`W^{lb}_{ij} = A_{ij}(1/n - 1/n_c)`, where the affinity A is large for near
-    samples and 0 for far ones, which need not come together. For a pair of different classes, :math:`W^{lw}_{ij} = 0` and
-    :math:`W^{lb}_{ij} = 1/n`. The same directions solve
+    The scatters are sums of :math:`\tfrac12 W_{ij} (x_i - x_j)(x_i - x_j)^\top` over all pairs [1]_. Within class c,
+    :math:`W^{lw}_{ij} = A_{ij}/n_c` and :math:`W^{lb}_{ij} = A_{ij}(1/n - 1/n_c)`, where the affinity A is 0 for far samples,
+    which need not come together. Across classes, :math:`W^{lw}_{ij} = 0` and :math:`W^{lb}_{ij} = 1/n`. The same directions solve
 
     .. math:: \min_V \operatorname{tr}(V^\top S_{lw} V)
         \quad\text{subject to}\quad V^\top S_{lm} V = I, \quad S_{lm} = S_{lw} + S_{lb} \tag{2}
 
-    with a constraint that is never indefinite; an eigenvalue of (2) is 1 / (1 + that of (1)).
+    An eigenvalue of (2) is 1 / (1 + that of (1)).
 
     Parameters
     ----------
     graph : None, int, "supervised", "propagate", graph or matrix, default=None
-        The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, an integer k is
-        ``LocalClass(k)``, and ``"supervised"`` and ``"propagate"`` give linear discriminant analysis. Other graphs must
-        link samples of one class, as ``KNN(5) & SameClass()`` does.
+        The graph of :math:`W^{lw}`, of links within classes. None is ``LocalClass(7)``, an integer k ``LocalClass(k)``, and
+        ``"supervised"`` and ``"propagate"`` give linear discriminant analysis. ``KNN(5) & SameClass()`` is another.
     center : As in :class:`OLPP`
     ... : As in :class:`LPP`
 
@@ -298,9 +273,8 @@ class LSDA(Supervised, LinearReducer):
     .. math:: \max_V \operatorname{tr}(V^\top X^\top (\alpha L_b + (1 - \alpha) W_w) X V)
         \quad\text{subject to}\quad V^\top X^\top D_w X V = I \tag{1}
 
-    A graph of neighbours is split in two: :math:`W_w` has its links within classes, with degrees :math:`D_w` and Laplacian
-    :math:`L_w = D_w - W_w`, and :math:`L_b` is the Laplacian of its links across classes [1]_. What is solved differs by the
-    constant :math:`1 - \alpha` per direction:
+    A graph of neighbours is split in two: links within classes have weights :math:`W_w`, degrees :math:`D_w` and Laplacian
+    :math:`L_w = D_w - W_w`, and links across classes :math:`L_b` [1]_. Less the constant :math:`1 - \alpha` per direction, it is
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top ((1 - \alpha) L_w - \alpha L_b) X V)
         \quad\text{subject to}\quad V^\top X^\top D_w X V = I \tag{2}
@@ -308,8 +282,8 @@ class LSDA(Supervised, LinearReducer):
     Parameters
     ----------
     graph : None, int, graph or matrix, default=None
-        The graph of neighbours whose links are split by class. None is ``KNN(5, weights="binary")``, and an integer k is the
-        same with k neighbours. Graphs of all pairs, as ``SameClass()`` and ``Complete()``, have too many links to list.
+        The graph of neighbours, not of all pairs, whose links are split by class. None is ``KNN(5, weights="binary")``, and an
+        integer k is the same with k neighbours.
     alpha : float, default=0.1
         How much the links across classes count, from 0, where nothing is kept apart, to less than 1.
     ridge
@@ -362,8 +336,8 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         \quad\text{subject to}\quad V^\top (P + \rho \frac{\operatorname{tr} P}{p} I) V = I \tag{1}
 
     T is the covariance of the samples, and :math:`P = \frac{1}{2m} \sum (x_i - x_j)(x_i - x_j)^\top` is that of the m pairs,
-    such as queries with the documents that answered them [1]_. The ridge :math:`\rho` draws P towards the identity, which few
-    pairs need. From a thousand pairs on, and on their topics, searches get better; with fifty they get worse.
+    such as queries with the documents that answered them [1]_. The ridge :math:`\rho` draws P towards the identity. From a
+    thousand pairs on, and on their topics, searches get better; with fifty they get worse.
 
     Parameters
     ----------
@@ -393,9 +367,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
     --------
     >>> import numpy as np
     >>> from lapwing import RCA
-    >>> documents = np.random.RandomState(0).randn(200, 10)
-    >>> queries = documents[:50] + np.random.RandomState(1).randn(50, 10) * np.linspace(0.1, 3, 10)
-    >>> X = np.vstack([queries, documents])
+    >>> X = np.random.RandomState(0).randn(250, 10)  # 50 queries, and 200 documents
     >>> pairs = np.column_stack([np.arange(50), np.arange(50, 100)])
     >>> RCA(4, pairs=pairs, sides=np.arange(250) >= 50).fit_transform(X).shape
     (250, 4)

@@ -29,10 +29,10 @@ class KernelLPP(KernelReducer):
     .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
 
     K is the centred kernel matrix, of the similarities of all pairs of samples. L is the Laplacian of a graph, D its degrees,
-    and the eigenvectors of the smallest eigenvalues :math:`\lambda` are the answer (equation 3.17 of [1]_, where K is not
-    centred, as with ``preset="paper"``: a kernel of full rank then gives the constant first). If all directions of K are kept,
-    the embedding of the fitted samples is that of Laplacian eigenmaps, whatever the kernel is. So ``pca="auto"`` keeps only
-    the leading ones, unless a ridge takes the place of this choice.
+    and the smallest eigenvalues :math:`\lambda` are the answer (equation 3.17 of [1]_, where K is not centred, as with
+    ``preset="paper"``: a kernel of full rank then gives the constant first). With all directions of K, the embedding of the
+    fitted samples is that of Laplacian eigenmaps, whatever the kernel is. So ``pca="auto"`` keeps the leading ones, unless
+    there is a ridge.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class KernelLPP(KernelReducer):
         The parameters of a kernel that is a callable.
     landmarks : int, default=None
         Approximate the kernel by this many samples, drawn at random (the Nyström method), in time and memory that grow linearly
-        with the number of samples. None keeps all, up to 10,000 samples; the kernel matrix of more would be too large.
+        with the number of samples. None keeps all, up to 10,000 samples.
     random_state : int, RandomState instance or None, default=None
         Makes the draw of the landmarks repeatable.
     scaling
@@ -150,10 +150,9 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
 
     .. math:: K L K \alpha = \lambda K^2 \alpha, \qquad L = I - W, \quad W_{ij} = 1/n_c \text{ within class } c      \tag{1}
 
-    for the centred kernel matrix K [1]_ [2]_. It minimises the scatter within classes over the total scatter. With a linear
-    kernel and no ridge it is linear discriminant analysis. A kernel of full rank, such as ``"rbf"``, separates any classes of
-    the fitted samples perfectly; the ridge is what makes the separation hold on new samples. With ``features=`` rows may come
-    in batches (``partial_fit``), also of new classes, and the model is that of one fit to all of them with these features.
+    for the centred kernel matrix K [1]_ [2]_. It minimises the scatter within classes over the total scatter. A kernel of full
+    rank, such as ``"rbf"``, separates any classes of the fitted samples; the ridge makes the separation hold on new ones. With
+    ``features=`` rows may come in batches (``partial_fit``), also of new classes, and the model is that of one fit to all.
 
     Parameters
     ----------
@@ -192,17 +191,10 @@ class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from lapwing import KernelLDA
-    >>> X, y = load_digits(return_X_y=True)
-    >>> KernelLDA(landmarks=200, random_state=0).fit_transform(X, y).shape
-    (1797, 9)
-
-    A class after the other:
-
     >>> from sklearn.kernel_approximation import RBFSampler
+    >>> X, y = load_digits(return_X_y=True)
     >>> model = KernelLDA(features=RBFSampler(gamma=0.001, n_components=300, random_state=0)).partial_fit(X[y < 5], y[y < 5])
-    >>> for c in range(5, 10):
-    ...     model = model.partial_fit(X[y == c], y[y == c])
-    >>> model.transform(X).shape
+    >>> model.partial_fit(X[y >= 5], y[y >= 5]).transform(X).shape
     (1797, 9)
     """
 

@@ -23,8 +23,8 @@ class LPCA(LinearReducer):
 
     .. math:: \max_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I            \tag{1}
 
-    Each sample and its nearest neighbours form a patch. L adds up the scatter of the patches, and samples that do not fit a
-    patch weigh little in it [1]_, so that a few stray samples do not turn the directions, as they turn those of PCA.
+    Each sample and its nearest neighbours form a patch. L adds up the scatter of the patches, in which samples that do not fit
+    weigh little [1]_, so that stray samples do not turn the directions, as they turn those of PCA.
 
     Parameters
     ----------
@@ -104,9 +104,8 @@ class TangentialMaps(FreeReducer):
     .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top Y = I,\ Y^\top 1 = 0       \tag{1}
 
     with L the alignment of the tangent spaces of the patches (:class:`lapwing.graphs.TangentAlignment`). Weights by coding
-    length keep stray samples from turning these spaces [1]_. Local tangent space alignment (LTSA) has uniform weights and leaves
-    each sample out of its patch: ``TangentAlignment(12, weights="uniform", include_self=False)``.
-    The coordinates are determined up to an affine map.
+    length keep stray samples from turning these spaces [1]_. Local tangent space alignment (LTSA) is
+    ``TangentAlignment(12, weights="uniform", include_self=False)``. Coordinates are determined up to an affine map.
 
     Parameters
     ----------

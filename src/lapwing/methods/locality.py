@@ -31,7 +31,7 @@ class LPP(LinearReducer):
     r"""Locality Preserving Projections: a linear map that keeps linked samples, such as neighbours, close.
 
     A graph says which samples are linked. The map takes a sample to its coordinates along a few directions, the columns of V,
-    which are chosen so that linked samples have similar coordinates [1]_:
+    along which linked samples are close [1]_:
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top X^\top D X V = I           \tag{1}
 
@@ -183,8 +183,7 @@ class OLPP(LinearReducer):
     .. math:: \min_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I       \tag{1}
 
     within the row space of the centred data, with L the Laplacian of a graph [1]_; it is not the method of the same name that
-    orthogonalises Laplacianfaces one by one. With the class graph and repulsion it is OLPP-R [2]_:
-    ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
+    orthogonalises Laplacianfaces one by one. ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")`` is OLPP-R [2]_.
 
     Parameters
     ----------
@@ -207,16 +206,6 @@ class OLPP(LinearReducer):
        reduction technique", IEEE TPAMI 29, 2007. https://doi.org/10.1109/TPAMI.2007.1131
     .. [2] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans", Pattern
        Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import OLPP
-    >>> from lapwing.graphs import Repulsion, SameClass
-    >>> X, y = load_digits(return_X_y=True)
-    >>> olpp_r = OLPP(15, graph=SameClass() - 0.2 * Repulsion(15), normalize="trace").fit(X, y)
-    >>> olpp_r.inverse_transform(olpp_r.transform(X)).shape
-    (1797, 64)
     """
 
     about = About("neighbours", NEIGHBORS, "orthogonal", ("dense",))
@@ -267,8 +256,8 @@ class ONPP(LinearReducer):
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
 
-    for the W of NPE [1]_. With neighbours of the same class and repulsion it is ONPP-R [2]_:
-    ``ONPP(graph=Reconstruction(15, among="same_class") - 0.2 * Repulsion(15), normalize="trace")``.
+    for the W of NPE [1]_. ``graph=Reconstruction(15, among="same_class") - 0.2 * Repulsion(15), normalize="trace"`` make it
+    ONPP-R [2]_.
 
     Parameters
     ----------
@@ -293,21 +282,18 @@ class ONPP(LinearReducer):
 class TSA(MultilinearReducer):
     r"""Tensor Subspace Analysis: :class:`LPP` for images, which stay images.
 
-    Images that a graph links, such as neighbours, stay close, while their rows and columns are reduced separately, so that few
-    numbers are learnt. An image :math:`X_i` of n1 x n2 pixels becomes :math:`U^\top X_i V`, of l1 x l2 numbers [1]_:
+    Linked images stay close, while rows and columns are reduced separately, so that few numbers are learnt. An image
+    :math:`X_i` of n1 x n2 pixels becomes :math:`U^\top X_i V`, of l1 x l2 numbers [1]_:
 
-    .. math::
-        \min_{U, V} \frac{\sum_{ij} W_{ij} \|U^\top X_i V - U^\top X_j V\|^2}{2 \sum_i D_{ii} \|U^\top X_i V\|^2}  \tag{1}
+    .. math:: \min_{U, V} \frac{\sum_{ij} W_{ij} \|U^\top X_i V - U^\top X_j V\|^2}{2 \sum_i D_{ii} \|U^\top X_i V\|^2}  \tag{1}
 
     W holds the weights of the links, and D their row sums. U is the identity at first, then V, U, V, U and so on are found in
-    turn. While U is held, the columns v of V solve
+    turn. While U is held, the columns v of V solve, with the Laplacian L = D - W,
 
-    .. math::
-        \Big(\sum_{ij} L_{ij} X_i^\top U U^\top X_j\Big) v
-        = \lambda \Big(\sum_i D_{ii} X_i^\top U U^\top X_i\Big) v                                      \tag{2}
+    .. math:: \Big(\sum_{ij} L_{ij} X_i^\top U U^\top X_j\Big) v = \lambda \Big(\sum_i D_{ii} X_i^\top U U^\top X_i\Big) v \tag{2}
 
-    for the smallest eigenvalues :math:`\lambda`, with the Laplacian L = D - W. While V is held, the columns of U solve the same
-    with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top` (equations 7.9 and 7.10 of [1]_).
+    for the smallest :math:`\lambda`. While V is held, the columns of U solve the same with :math:`X_i V V^\top X_j^\top` and
+    :math:`X_i V V^\top X_i^\top` (equations 7.9 and 7.10 of [1]_).
 
     Samples of more than two sides, or modes, have one matrix per mode, the last mode first. For n2 = 1 it is LPP about the mean.
 
@@ -325,13 +311,13 @@ class TSA(MultilinearReducer):
     tol : float, default=1e-6
         Stop when, in a round, no :math:`U U^\top` or :math:`V V^\top` changes by more than this share of its norm.
     image_shape : tuple of int, default=None
-        The shape of an image where X holds the images as the rows of a 2-D array, as pipelines want it; one side may be -1. The
-        output is then 2-D as well. None takes X of shape (n_samples, n1, n2, ...).
+        The shape of an image where X holds images as rows, as pipelines want it; one side may be -1. The output is then 2-D as
+        well. None takes X of shape (n_samples, n1, n2, ...).
     flatten : bool, default=False
         Whether :meth:`transform` gives rows of l1 * l2 numbers in place of arrays, as it always does with ``image_shape``.
     scaling : {"unit", "constraint"}, default="unit"
-        How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. It changes
-        the answer, since U and V weigh each other's directions.
+        How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity, which
+        changes the answer.
     center
         As in :class:`OLPP`. With ``preset="paper"`` nothing is subtracted, as in (2).
     ... : As in :class:`LPP`
@@ -361,10 +347,8 @@ class TSA(MultilinearReducer):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from lapwing import TSA
-    >>> from lapwing.graphs import SameClass
     >>> digits = load_digits()
-    >>> tsa = TSA((4, 3), graph=SameClass("heat")).fit(digits.images, digits.target)
-    >>> tsa.transform(digits.images).shape
+    >>> TSA((4, 3)).fit_transform(digits.images).shape
     (1797, 4, 3)
     >>> TSA(4, image_shape=(8, 8)).fit_transform(digits.data).shape
     (1797, 16)

@@ -35,9 +35,7 @@ TIED = 1e-9  # eigenvalues of a graph, which are at most 2, count as equal where
 class SpectralRegression(LinearReducer, without=("pca", "center")):
     r"""Spectral regression: the coordinates that a graph gives, as functions of few features or of all.
 
-    .. math::
-        L y = \lambda D y, \qquad
-        \min_v \sum_i D_{ii} (v^\top x_i - y_i)^2 + \rho \|v\|^2 + 2 \mu \|v\|_1                            \tag{1}
+    .. math:: L y = \lambda D y, \qquad \min_v \sum_i D_{ii} (v^\top x_i - y_i)^2 + \rho \|v\|^2 + 2 \mu \|v\|_1 \tag{1}
 
     First the eigenvectors y of the graph are found, as in :class:`LaplacianEigenmaps`. Then each of them is regressed on the
     centred features [1]_, where a lasso makes directions of few features [2]_. Without penalties it is :class:`LPP` where the
@@ -159,19 +157,17 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     Documents are rows of term counts or weights, such as tf-idf, scaled to unit length. A graph links each document to the
     nearest ones by the cosine, which is the weight of the link [1]_. Two problems are solved one after the other:
 
-    .. math::
-        L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
+    .. math:: L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
 
-    The first finds coordinates y, one per document: the eigenvectors of the smallest eigenvalues :math:`\lambda` of the graph,
-    with L its Laplacian and D its degrees. The second is a ridge regression, of strength :math:`\rho`, from the terms X, centred
-    by their mean weighted by D, to these coordinates. Its coefficients a are a direction, by which new documents are placed.
-    With ``ridge=0``, or ``preset="paper"``, it is the problem that the thesis prints (5.1), :class:`LPP` of these documents,
+    The first finds one coordinate y per document: an eigenvector of the graph of Laplacian L and degrees D. The second is a ridge
+    regression of y on the terms X, centred by their mean weighted by D, whose coefficients a place new documents. With
+    ``ridge=0``, or ``preset="paper"``, it is the problem that the thesis prints (5.1), :class:`LPP` of these documents,
 
     .. math:: X^\top L X a = \lambda X^\top D X a                                                     \tag{2}
 
     For linearly independent documents both are the same without a ridge (Proposition 2 of the thesis). A document without a
-    term has no links and is placed at 0, with a warning. With a sampled graph, as ``KNN(15, metric="cosine", weights="dot",
-    queries=20_000)``, the directions are those of :class:`LPP` with its ridge, found from the documents that have links.
+    term has no links and is placed at 0, with a warning. With a sampled graph, ``KNN(..., queries=20_000)``, the directions are
+    those of :class:`LPP` with its ridge, found from the documents that have links.
 
     Parameters
     ----------

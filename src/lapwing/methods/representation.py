@@ -92,9 +92,8 @@ class GLPCA(_Representing):
     Parameters
     ----------
     graph : None, int, graph or matrix, default=None
-        Which samples should have similar coordinates. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights
-        is ``Precomputed(W)``. Where samples are corrupted, take ``KNN(5, weights="binary")``: heat weights leave a far sample
-        next to no links, and so a component of its own.
+        Which samples should have similar coordinates. None is ``KNN(5)``, an integer k ``KNN(k)``, and a matrix of weights is
+        another. For corrupted samples take ``KNN(5, weights="binary")``: heat weights leave a far one next to no links.
     beta : float, default=0.5
         How much the graph counts, from 0 (PCA) to 1 (the graph alone).
     alpha : float, default=None
@@ -221,20 +220,85 @@ def of_unit_norm(data: Data) -> tuple[Array, float]:
     return X * dtype.type(value**-0.5), value / scale**2
 
 
-class _Robust(_Representing):
-    """Minimises a sum of norms by augmented Lagrange multipliers. ``_weight`` says how much the graph counts."""
+class RobustGLPCA(_Representing):
+    r"""Robust graph-Laplacian PCA: :class:`GLPCA` that grossly corrupted samples do not turn.
 
+    .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| + \alpha \operatorname{tr}(Q^\top L Q)
+        \quad\text{subject to}\quad Q^\top Q = I \tag{1}
+
+    for the centred X. The norms of the errors are added up, and not their squares, so that grossly corrupted samples keep
+    their corruption as an error. Each step of the augmented Lagrange multipliers is a :class:`GLPCA` of X less the errors
+    found so far, and a shrinkage of the errors [1]_. Up to ``rho=1.02`` it only improves the last eigenvectors.
+
+    Parameters
+    ----------
+    graph
+        As in :class:`GLPCA`. The graph is built on X as given, with its corruption.
+    beta : float, default=0.5
+        How much the graph counts, from 0 to below 1: by the alpha with which the first step is ``GLPCA(beta)``.
+    center : {"auto", "mean", "median"}, default="auto"
+        What is subtracted from the samples: their mean, which follows corruption to one side, or a centre c that begins with
+        the median and is fitted with the rest, by :math:`\|x_i - c - U q_i\|` in (1). ``"auto"`` is ``"median"``, and with
+        ``preset="paper"`` ``"mean"``.
+    rho : "auto" or float, default="auto"
+        The factor by which the penalty of the multipliers grows per step. From about 1.1 on it stops above the optimum, close
+        to PCA. ``"auto"`` is 1.02, and with ``preset="paper"`` 1.2.
+    max_iter : int, default=1000
+        How many steps are taken at most. A warning says where they were not enough.
+    tol : float, default=1e-6
+        Stop when the errors and the residuals of the representation differ by this share of X.
+    ... : As in :class:`GLPCA`
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+        The centre, which is subtracted from the samples; with ``center="median"``, the fitted one.
+    alpha_ : float
+        The weight of the graph in (1) that was used.
+    errors_ : ndarray of shape (n_samples, n_features)
+        What the representation leaves of each sample. Corrupted samples have long rows.
+    objective_, violation_ : float
+        The value of (1) at the end, and how much errors and residuals differ there, as a share of X.
+    n_iter_ : int
+        How many steps were taken. ``eigenvalues_`` and ``certificate_`` are those of the last one, as exact as ``tol`` is.
+    ... : As in :class:`GLPCA`, without ``beta_`` and ``scales_``
+
+    References
+    ----------
+    .. [1] B. Jiang and others, "Graph-Laplacian PCA", CVPR 2013, with the multiplier that its eq. 18 leaves out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import RobustGLPCA
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 20))
+    >>> X[:10] += 10 * rng.standard_normal((10, 20))
+    >>> model = RobustGLPCA(2, beta=0.1).fit(X)
+    >>> bool((np.linalg.norm(model.errors_[:10], axis=1) > 10).all())
+    True
+    """
+
+    beta: float = 0.5
+    alpha: float | None = None
     center: str = "auto"
     rho: float | str = "auto"
     max_iter: int = 1000
     tol: float = 1e-6
 
+    about = About("representation", "GLPCA's, with norms in the place of squares", "I")
     _takes_sparse: ClassVar[bool] = False  # errors are dense
     _choices: ClassVar[dict[str, tuple]] = {"center": ("auto", "mean", "median")}
     _rules: ClassVar[Rules] = Rules(paper={"center": "mean", "rho": 1.2})
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
-        raise NotImplementedError
+        """The alpha of (1) for which the first step is GLPCA(beta)."""
+        lam = of_unit_norm(Data(X))[1]
+        beta, xi = graph_weight(self.beta, self.alpha, lam, L, 2 / mu)
+        if beta == 1:
+            weight = f"beta={self.beta}" if self.alpha is None else f"alpha={self.alpha}"
+            raise ValueError(f"{weight} leaves nothing of X to represent robustly; use LaplacianEigenmaps, or less")
+        return mu / 2 * beta / (1 - beta) * lam / xi if self.alpha is None else float(self.alpha)
 
     def _growth(self) -> float:
         """``rho``, decided."""
@@ -295,81 +359,6 @@ class _Robust(_Representing):
             q = np.linalg.solve(left, (weight[:, None] * (x @ U.T) + pulled)[..., None])[..., 0]
             weight = 1 / np.maximum(np.linalg.norm(x - q @ U, axis=1), least)
         return q
-
-
-class RobustGLPCA(_Robust):
-    r"""Robust graph-Laplacian PCA: :class:`GLPCA` that grossly corrupted samples do not turn.
-
-    .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| + \alpha \operatorname{tr}(Q^\top L Q)
-        \quad\text{subject to}\quad Q^\top Q = I \tag{1}
-
-    for the centred X. The norms of the errors are added up, and not their squares, so that grossly corrupted samples keep
-    their corruption as an error. It is solved by augmented Lagrange multipliers: each step is a :class:`GLPCA` of X less the
-    errors found so far, and a shrinkage of the errors [1]_. Up to ``rho=1.02`` it only improves the last eigenvectors.
-
-    Parameters
-    ----------
-    graph
-        As in :class:`GLPCA`. The graph is built on X as given, with its corruption.
-    beta : float, default=0.5
-        How much the graph counts, from 0 to below 1: by the alpha with which the first step is ``GLPCA(beta)``.
-    center : {"auto", "mean", "median"}, default="auto"
-        What is subtracted from the samples: their mean, which follows corruption to one side, or a centre that begins with the
-        median of each feature and is fitted with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1). ``"auto"`` is
-        ``"median"``, and with ``preset="paper"`` ``"mean"``.
-    rho : "auto" or float, default="auto"
-        The factor by which the penalty of the multipliers grows per step. From about 1.1 on it stops above the optimum, close
-        to PCA. ``"auto"`` is 1.02, and with ``preset="paper"`` 1.2, of the paper's 1.1 to 1.5.
-    max_iter : int, default=1000
-        How many steps are taken at most. A warning says where they were not enough.
-    tol : float, default=1e-6
-        Stop when the errors and the residuals of the representation differ by this share of X.
-    ... : As in :class:`GLPCA`
-
-    Attributes
-    ----------
-    mean_ : ndarray of shape (n_features,)
-        The centre, which is subtracted from the samples; with ``center="median"``, the fitted one.
-    alpha_ : float
-        The weight of the graph in (1) that was used.
-    errors_ : ndarray of shape (n_samples, n_features)
-        What the representation leaves of each sample. Corrupted samples have long rows.
-    objective_, violation_ : float
-        The value of (1) at the end, and how much errors and residuals differ there, as a share of X.
-    n_iter_ : int
-        How many steps were taken. ``eigenvalues_`` and ``certificate_`` are those of the last one, as exact as ``tol`` is.
-    ... : As in :class:`GLPCA`, without ``beta_`` and ``scales_``
-
-    References
-    ----------
-    .. [1] B. Jiang, C. Ding, B. Luo and J. Tang, "Graph-Laplacian PCA: closed-form solution and robustness", CVPR 2013, with
-       the multiplier that its eq. 18 leaves out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lapwing import RobustGLPCA
-    >>> rng = np.random.RandomState(0)
-    >>> X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 20))
-    >>> X[:10] += 10 * rng.standard_normal((10, 20))
-    >>> model = RobustGLPCA(2, beta=0.1).fit(X)
-    >>> bool((np.linalg.norm(model.errors_[:10], axis=1) > 10).all())
-    True
-    """
-
-    beta: float = 0.5
-    alpha: float | None = None
-
-    about = About("representation", "GLPCA's, with norms in the place of squares", "I")
-
-    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
-        """The alpha of (1) for which the first step is GLPCA(beta)."""
-        lam = of_unit_norm(Data(X))[1]
-        beta, xi = graph_weight(self.beta, self.alpha, lam, L, 2 / mu)
-        if beta == 1:
-            weight = f"beta={self.beta}" if self.alpha is None else f"alpha={self.alpha}"
-            raise ValueError(f"{weight} leaves nothing of X to represent robustly; use LaplacianEigenmaps, or less")
-        return mu / 2 * beta / (1 - beta) * lam / xi if self.alpha is None else float(self.alpha)
 
 
 class _Multipliers:
@@ -449,7 +438,7 @@ class _Multipliers:
         self.Q, self.values = basis @ vectors[:, :k], values[:k]
 
 
-class L21PCA(_Robust, without=("graph",)):
+class L21PCA(RobustGLPCA, without=("graph", "beta", "alpha")):
     r"""PCA that grossly corrupted samples do not turn: :class:`RobustGLPCA` without a graph.
 
     .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| \quad\text{subject to}\quad Q^\top Q = I                 \tag{1}
@@ -520,8 +509,8 @@ class GraphPCA(_Variance):
     Parameters
     ----------
     graph : None, int, graph or matrix, default=None
-        Which samples are neighbours, and should be alike. None is ``KNN(5, weights="binary")`` on X, and an integer k is the
-        same with k neighbours. Where samples have places, give a graph of these: a matrix W, or a graph of other columns.
+        Which samples should be alike. None is ``KNN(5, weights="binary")`` on X, and an integer k is the same with k neighbours.
+        Where samples have places, give a graph of these: a matrix W, or a graph of other columns.
     alpha : float, default=1.0
         How much alike the coordinates of linked samples become, :math:`\lambda` of (1). 0 is PCA.
     pca : As in :class:`LPCA`
@@ -531,15 +520,6 @@ class GraphPCA(_Variance):
     ----------
     .. [1] J. Yang, L. Wang, L. Liu and X. Zheng, "GraphPCA: a fast and interpretable dimension reduction algorithm for spatial
        transcriptomics data", Genome Biology 25, 2024. https://doi.org/10.1186/s13059-024-03429-x
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import GraphPCA
-    >>> X = load_digits().data
-    >>> model = GraphPCA(10, graph=7).fit(X)
-    >>> model.transform(X).shape, model.smoothed(X).shape
-    ((1797, 10), (1797, 10))
     """
 
     alpha: float = 1.0
@@ -626,14 +606,6 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
     ----------
     .. [1] A. Abid, M. J. Zhang, V. K. Bagaria and J. Zou, "Exploring patterns enriched in a dataset with contrastive principal
        component analysis", Nature Communications 9, 2018. https://doi.org/10.1038/s41467-018-04608-8
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import ContrastivePCA
-    >>> X, y = load_digits(return_X_y=True)
-    >>> ContrastivePCA(2, alpha=2.0).fit(X, y > 0).transform(X).shape  # zeros are the background
-    (1797, 2)
     """
 
     alpha: float = 1.0

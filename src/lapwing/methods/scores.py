@@ -15,7 +15,7 @@ from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector
 from ..summary import Summary
 from .about import About
-from .discriminant import OfClasses
+from .discriminant import Supervised
 from .locality import NEIGHBORS
 
 
@@ -27,9 +27,8 @@ class LaplacianScore(FeatureSelector):
         \tilde f_r = f_r - \frac{f_r^\top D 1}{1^\top D 1} 1                                     \tag{1}
 
     for each column :math:`f_r` of X, with L = D - W the Laplacian of a graph of neighbours and D its degrees [1]_.
-    :class:`LPP` minimises the same quotient over all directions; here it is taken for each feature alone. So two features
-    that say the same are both selected. With ``graph=SameClass()`` it is supervised, and :math:`L_r = 1 / (1 + F_r)`, where
-    :math:`F_r` is the score of :class:`FisherScore` [2]_.
+    :class:`LPP` minimises the same quotient over all directions. Here it is taken for each feature alone, so that two features
+    that say the same are both selected. With ``graph=SameClass()`` it is 1 / (1 + the score of :class:`FisherScore`) [2]_.
 
     Parameters
     ----------
@@ -94,14 +93,13 @@ class LaplacianScore(FeatureSelector):
         return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 
 
-class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
+class FisherScore(Supervised, FeatureSelector):
     r"""Fisher criterion score: selects the features whose class means differ much, compared with the variance within classes.
 
     .. math:: F_r = \frac{\sum_c n_c (\mu_{rc} - \mu_r)^2}{\sum_c n_c \sigma_{rc}^2}                  \tag{1}
 
     with the mean :math:`\mu_{rc}` and the variance :math:`\sigma_{rc}^2` of feature r in class c [1]_. It equals
-    :math:`1 / L_r - 1`, where :math:`L_r` is the score of :class:`LaplacianScore` with ``graph=SameClass()``, and is found
-    here in one pass over each class.
+    :math:`1 / L_r - 1`, where :math:`L_r` is the score of :class:`LaplacianScore` with ``graph=SameClass()``.
 
     Parameters
     ----------

@@ -108,8 +108,8 @@ class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
         P = D^{-1} K, \quad P \psi = \lambda \psi                                                   \tag{1}
 
     with W the weights of a graph, and 1 for i = j, and D the row sums of K [1]_. Sample i is placed at
-    :math:`(\lambda_1^t \psi_1(i), \lambda_2^t \psi_2(i), \dots)`. The distance of two samples is how much walks of t steps from
-    one and from the other differ in where they end. What is solved is
+    :math:`(\lambda_1^t \psi_1(i), \lambda_2^t \psi_2(i), \dots)`, so that distances say how much walks of t steps differ in
+    where they end. What is solved is
 
     .. math:: \min_Y \operatorname{tr}(Y^\top (D - K) Y) / s \quad\text{subject to}\quad
               Y^\top D Y / s = I,\ Y^\top D 1 = 0, \qquad s = \textstyle\sum_i D_{ii}                        \tag{2}
