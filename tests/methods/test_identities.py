@@ -262,9 +262,8 @@ def test_same_bits_again(name, A):
 
 
 @every_and_as_given
-@pytest.mark.parametrize("shape", [(300, 40), (60, 300)])
-def test_number_of_threads(name, shape):
-    A, y = o.blobs(*shape)
+def test_number_of_threads(name):
+    A, y = o.blobs(60, 300) if name in ("LPP", "OLPP") else o.blobs(200, 30)
     with threadpool_limits(1):
         one = o.gap_fit(made(name), A, y)
     with threadpool_limits(2):

@@ -605,7 +605,7 @@ def test_faces():
     data = np.load(path)
     images, y = data["X"].astype(float).reshape(-1, 32, 32), data["y"]
     unit, constraint = (
-        np.mean([orl_error(seed, images, y, scaling=scaling) for seed in range(10)])
+        np.mean([orl_error(seed, images, y, scaling=scaling) for seed in range(4)])
         for scaling in ("unit", "constraint")
     )
     print(f"\nORL: {unit:.2f} with unit lengths, {constraint:.2f} with the constraint's")
