@@ -48,11 +48,7 @@ class Structured:
     __array_ufunc__ = None  # so that ``np.float64(2) * A`` calls __rmul__
 
     def __repr__(self) -> str:
-        parts = [] if self.sparse is None else [f"{self.sparse.nnz} sparse entries"]
-        parts += [f"a factor of rank {c.size}" for _, c in self.factors]
-        parts += [] if self.diag is None else ["a diagonal"]
-        parts += [] if self.rest is None else ["an operator"]
-        return f"<{self.n} x {self.n} matrix: {', '.join(parts) or 'zero'}>"
+        return f"<{self.n} x {self.n} matrix; toarray() makes it dense>"
 
     @property
     def shape(self) -> tuple[int, int]:

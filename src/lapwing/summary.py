@@ -100,13 +100,6 @@ class ClassSums:
         self.stored = np.zeros(d)
         self.by_class, self.dtype = by_class, np.dtype(dtype).name
 
-    @classmethod
-    def restored(cls, parts: dict[str, Any]) -> ClassSums:
-        """The sums whose ``vars`` these are."""
-        sums = cls.__new__(cls)
-        vars(sums).update(parts)
-        return sums
-
     def add(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None) -> ClassSums:
         """The sums over these rows as well, whose classes may be new. Labels of -1 are unknown."""
         places, labels = (None, self.labels) if y is None else coded_labels(y, self.labels)

@@ -234,7 +234,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             data = self._data(X, y, sample_weight=sample_weight, fitting=so_far is None, least=1)
             graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
         by_class = graphs.reads_labels and any(leaf.weighs_classes for leaf in graphs.leaves)
-        sums = ClassSums(data.d, by_class, data.dtype) if so_far is None else ClassSums.restored(so_far)
+        sums = ClassSums(data.d, by_class, data.dtype)
+        vars(sums).update(so_far or {})
         if by_class and not sums.by_class:
             raise ValueError("the graph was changed: it weighs classes, whose scatters were not kept; use a clone")
         sums = sums.add(data.X, label_array(data.y, data.n) if graphs.reads_labels else None, data.weights)
@@ -324,6 +325,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     @property
     def _doc_link_template(self) -> str:
         return page_of_a_class()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "settings_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

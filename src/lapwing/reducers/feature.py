@@ -119,9 +119,6 @@ class FeatureSelector(SelectorMixin, Reducer):
         mask = self.support_
         return import_module("..device", __package__).host(mask) if is_foreign(mask) else mask
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "scores_")
-
 
 def _columns(chosen: np.ndarray, data: Data) -> Any:
     return data.X[:, chosen]

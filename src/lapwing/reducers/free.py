@@ -111,22 +111,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             graph = sum(each[1:], start=each[0])
         self.graph_ = graph.resolved(data)
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn the coordinates of the rows of X and return them. Equal rows get the mean of their coordinates.
-
-        Parameters
-        ----------
-        X, y
-            As :meth:`fit` takes them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        return self.fit(X, y).transform(X)
-
     def transform(self, X: Any, links: Any = None) -> np.ndarray:
-        """The coordinates of rows. Fitted rows keep theirs, and others are placed among their nearest fitted neighbours.
+        """The coordinates of rows. Fitted rows keep theirs (equal ones the mean), and others are placed among their neighbours.
 
         Parameters
         ----------
@@ -197,9 +183,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     @property
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "embedding_")
 
 
 def _searches_features(graph: Any) -> bool:

@@ -191,9 +191,6 @@ class KernelReducer(ProjectingReducer):
         named = isinstance(self.kernel, str) and self.kernel in KERNELS_OF_TENSORS
         return self.landmarks is not None and named
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "dual_coef_") or hasattr(self, "components_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"

@@ -96,6 +96,3 @@ class LinearReducer(ProjectingReducer):
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "components_")

@@ -246,9 +246,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _n_features_out(self) -> int:
         return prod(self.n_components_)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "components_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self.image_shape is not None
