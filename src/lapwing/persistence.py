@@ -36,7 +36,7 @@ from ._files import replacing
 from ._validation import check_compressed
 from .device import to_numpy
 from .graphs import Graph
-from .methods import METHODS
+from .methods import LPI, METHODS
 from .onnx import to_onnx
 from .reducers import LinearReducer
 from .solvers import Certificate
@@ -338,7 +338,8 @@ def to_torch(estimator: BaseEstimator) -> Any:
     torch.Size([150, 2])
     """
     torch = require("torch", "torch")
-    if not isinstance(estimator, LinearReducer) or type(estimator).transform is not LinearReducer.transform:
+    takes_rows = type(estimator).transform is LinearReducer.transform and not isinstance(estimator, LPI)
+    if not (isinstance(estimator, LinearReducer) and takes_rows):
         raise TypeError(f"{type(estimator).__name__} is no linear method that takes rows as they are: not for to_torch")
     check_is_fitted(estimator)
     V = estimator.components_

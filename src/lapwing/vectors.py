@@ -37,7 +37,7 @@ def matrix_and_bias(estimator: BaseEstimator) -> tuple[np.ndarray, np.ndarray]:
     """
     if isinstance(estimator, LPI):
         raise TypeError("LPI scales rows to unit length before it projects, which no matrix does; use lapwing.to_onnx")
-    if getattr(type(estimator), "transform", None) is not LinearReducer.transform:
+    if not isinstance(estimator, LinearReducer) or type(estimator).transform is not LinearReducer.transform:
         name = type(estimator).__name__
         raise TypeError(
             f"{name} is no linear method of lapwing, so there is no matrix; LPP, OLPP, NPE and their kin have one"

@@ -60,9 +60,8 @@ def exported(*inputs):
     return said, session.run(None, dict(zip(names, inputs, strict=True)))
 
 
-@pytest.mark.parametrize("comma", [False, True], ids=["plain", "semicolons and decimal commas"])
-def test_a_table_of_customers(comma):
-    customers("customers.csv", 240, comma=comma, unknown=0.05)
+def test_a_table_of_customers():
+    customers("customers.csv", 240, comma=True, unknown=0.05)
     given = Path("customers.csv").read_bytes()
     said, choice, names = followed(
         "customers.csv", "--label", "churned", "--cv", 3, "-m", "lda,lpp-classes,pca", "-d", "1,3"

@@ -125,7 +125,7 @@ def demo(
         say(f"  {work.TITLES.get(name, name):10} {meaning}")
     if stopped is not None:
         raise typer.Exit(INTERRUPTED)
-    say(f"* {found.reason}; {work.gain(found)}")
+    say(f"* {found.reason}")
     work.report(os.path.join(folder, "report.html"), found, digits, "digits", start, work.DEMO)
 
 

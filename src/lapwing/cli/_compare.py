@@ -13,7 +13,6 @@ from typing import Any
 
 from .. import comparison
 from ..methods import METHODS
-from ..metrics import standard_error
 from ..report import write_report
 from ..tables import Prepared, Table
 from ._console import counted, did_you_mean, print_table, print_warning, say
@@ -67,19 +66,6 @@ def digits() -> Prepared:
     data = dict[str, Any]()
     exec(DEMO, data)
     return Prepared(Table(data["X"], data["y"], image_shape=(8, 8), n_read=len(data["X"])), [], [])
-
-
-def gain(found: Any) -> str:
-    """How far the recommended setting is ahead of all columns and of the other methods, fold by fold."""
-
-    def own(method: str, d: int) -> Any:
-        return found.scores(method)[:, found.dimensions(method).index(d)]
-
-    others = {name: own(name, d) for name, d in found.chosen.items() if name != found.choice[0]}
-    others = {"all columns": [record[found.criterion] for record in found.baseline], **others}
-    ahead = {name: 100 * (own(*found.choice) - scores) for name, scores in others.items()}
-    said = [f"{by.mean():.1f} ± {standard_error(by):.1f} points before {name}" for name, by in ahead.items()]
-    return f"it is {', '.join(said)}"
 
 
 def method_names(given: list[str]) -> list[str]:
