@@ -428,11 +428,12 @@ def class_totals(block: Any, places: Any, size: int) -> Any:
 def on_first_device(data: Any, request: Request) -> Data:
     """NumPy rows as ``search="torch"`` searches them: on the first GPU, or on the CPU where there is none."""
     torch = require("torch", "gpu")
-    if request.metric_params or not is_named(request.metric, "euclidean", "l2", "cosine"):
-        raise ValueError(f'search="torch" does not go with metric={request.metric!r}; use "euclidean" or "cosine"')
-    if not data.has_features or data.is_sparse:
-        what = "is sparse" if data.has_features else "holds a kernel"
-        raise ValueError(f'search="torch" compares dense rows, and X {what}; leave search out')
+    plain = is_named(request.metric, "euclidean", "l2", "cosine") and not request.metric_params
+    if not plain or not data.has_features or data.is_sparse:
+        what = "sparse or a kernel" if plain else f"compared by metric={request.metric!r}"
+        raise ValueError(
+            f'search="torch" compares dense rows by metric="euclidean" or "cosine", and X is {what}; leave it out'
+        )
     if isinstance(data, TorchData):
         return data
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -16,8 +16,6 @@ element by element while tiles of columns come. Where there is no Triton, plain 
 # mypy: disallow-untyped-defs=False
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -51,23 +49,16 @@ TILES: dict[str, dict[str, int]] = {
 
 
 class Screen:
-    """Rows that are searched, in float16.
+    """Rows of a tensor that are searched, in float16, with Triton kernels (``fused``) where the device has them.
 
     Rows far beyond the others may leave the range of float16. They are in no group, and ``outside`` is the distance from the
     centre at which they begin.
-
-    Parameters
-    ----------
-    X : torch.Tensor of shape (n_rows, n_features)
-        In float32 or float64.
-    fused : bool, default=None
-        Whether Triton kernels are used. None uses them where the device has them.
     """
 
     def __init__(self, X: Any, fused: bool | None = None):
         self.torch = require("torch", "gpu")
         self.X, (self.n, self.d) = X.contiguous(), X.shape
-        self.fused = _has_kernels(X) if fused is None else fused
+        self.fused = triton is not None and X.device.type == "cuda" if fused is None else fused
         sample = self.X[:: -(-self.n // MEDIAN_ROWS)].double()
         self.centre = sample.median(dim=0).values  # the median, since outliers do not move it
         usual = float((sample - self.centre).abs().amax(1).median()) or float((self.X - self.centre).abs().max())
@@ -88,7 +79,8 @@ class Screen:
         self.bounds = torch.full((size,), torch.inf, dtype=torch.float32, device=self.X.device)
         self._squares, self._e = (torch.empty(n, dtype=torch.float64, device=self.X.device) for _ in range(2))
         self.outside = torch.inf
-        for rows in _blocks(n, self.d):
+        step = max(1, BLOCK_ENTRIES // max(1, self.d))
+        for rows in (slice(start, min(start + step, n)) for start in range(0, n, step)):
             exact = self._read(self.X[rows])
             self.Y[rows, : self.d], self._squares[rows], self._e[rows], fits = self._rounded(exact)
             if not bool(fits.all()):
@@ -126,8 +118,7 @@ class Screen:
         step = max(1, min(MOST_QUERIES, CHUNK_BYTES // (4 * width)))
         found = [self._screened(Q[start : start + step], m) for start in range(0, len(Q), step)]
         self._products = None
-        places, beyond = (torch.cat(parts) for parts in zip(*found, strict=True))
-        return places, beyond
+        return tuple(map(torch.cat, zip(*found, strict=True)))
 
     def narrow(self, reach: float) -> None:
         """Screen only distances up to ``reach``. The shorter it is, the closer are the bounds."""
@@ -158,8 +149,8 @@ class Screen:
             minima = torch.empty((len(Y), self.n_groups), dtype=torch.float32, device=Y.device)
             group_minima(Y, self.Y, self.bounds, minima, self.steps)
         else:
-            with _exact_products(torch):
-                self._products = torch.addmm(self.bounds, Y.float(), self.Y.float().T, alpha=-1)
+            # In float64, since settings of the process may make products of float32 less exact.
+            self._products = torch.addmm(self.bounds.double(), Y.double(), self.Y.double().T, alpha=-1).float()
             minima = self._products.view(len(Y), -1, self.steps, self.lanes).amin(2).view(len(Y), -1)
         if self.n_groups <= m:
             all_groups = torch.arange(self.n_groups, device=Y.device).expand(len(Y), -1)
@@ -189,26 +180,6 @@ def _smallest(minima: Any, m: int) -> tuple[Any, Any]:
     some = parts.gather(1, best[:, :, None].expand(-1, -1, SUPER_GROUPS)).view(rows, -1)
     values, order = some.topk(m, dim=1, largest=False)
     return values, best.gather(1, order // SUPER_GROUPS) * SUPER_GROUPS + order % SUPER_GROUPS
-
-
-def _blocks(n: int, width: int, entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
-    step = max(1, entries // max(1, width))
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
-
-
-@contextmanager
-def _exact_products(torch: Any) -> Iterator[None]:
-    """A context in which products of float32 are computed in full float32, whatever the settings of the process."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
-def _has_kernels(X: Any) -> bool:
-    return triton is not None and X.device.type == "cuda"
 
 
 def _jit(function: Any) -> Any:
@@ -306,9 +277,7 @@ def _kernel_of(n_features: int) -> str:
 
 def padded(n_features: int) -> int:
     """How many columns the kernels take: a power of two up to ``RESIDENT_COLUMNS``, a multiple of 64 beyond."""
-    if n_features <= RESIDENT_COLUMNS:
-        return max(16, 1 << (n_features - 1).bit_length())
-    return -(-n_features // 64) * 64
+    return max(16, 1 << (n_features - 1).bit_length()) if n_features <= RESIDENT_COLUMNS else -(-n_features // 64) * 64
 
 
 def group_minima(Q: Any, B: Any, H: Any, out: Any, steps: int) -> None:
@@ -317,8 +286,7 @@ def group_minima(Q: Any, B: Any, H: Any, out: Any, steps: int) -> None:
     kind = _kernel_of(d)
     options = TILES[kind]
     grid = (triton.cdiv(n, options["BM"]) * (B.shape[0] // (steps * options["BN"])),)
-    kernel = {"resident": _resident, "looped": _looped}[kind]
-    kernel[grid](Q, B, H, out, n, out.shape[1], D=d, STEPS=steps, **options)
+    (_resident if kind == "resident" else _looped)[grid](Q, B, H, out, n, out.shape[1], D=d, STEPS=steps, **options)
 
 
 def member_bounds(Q: Any, B: Any, H: Any, groups: Any, out: Any, steps: int, lanes: int) -> None:

@@ -134,9 +134,9 @@ def test_kernels_in_the_interpreter():
 
 def test_what_a_device_does_not_search():
     X = np.abs(GAUSS)
-    with pytest.raises(ValueError, match="search=\"torch\" does not go with metric='manhattan'"):
+    with pytest.raises(ValueError, match=r"compares .* compared by metric='manhattan'"):
         KNN(5, metric="manhattan", search="torch").build(X)
     from scipy import sparse
 
-    with pytest.raises(ValueError, match="dense rows, and X is sparse"):
+    with pytest.raises(ValueError, match=r"compares dense rows .* X is sparse"):
         KNN(5, search="torch").build(sparse.csr_array(X))
