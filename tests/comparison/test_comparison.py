@@ -30,6 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 
 from lapwing import LPP, KernelLPP
+from lapwing._extras import Progress
 from lapwing.comparison import (
     METHODS,
     Comparison,
@@ -427,12 +428,18 @@ def test_warnings_are_kept_not_shown():
     assert "the repulsion graph is empty" in found.warnings["LPP + repulsion"][0]
 
 
-def test_progress_and_frame(digits):
+def test_progress_and_frame(digits, monkeypatch):
     pytest.importorskip("pandas")
     seen = []
-    found = compare(*digits, methods=["PCA"], dimensions=[2, 3], cv=2, progress=lambda *step: seen.append(step))
-    parts = ["all columns: fold 1", "all columns: fold 2", "PCA: fold 1", "PCA: fold 2", "PCA: all data", "done"]
-    assert seen == [(i, 5, part) for i, part in enumerate(parts)]
+
+    class Line(Progress):
+        def __call__(self, *step):
+            seen.append(step)
+
+    monkeypatch.setattr("lapwing.comparison._run.Progress", Line)
+    found = compare(*digits, methods=["PCA"], dimensions=[2, 3], cv=2)
+    parts = ["all columns: fold 1", "all columns: fold 2", "PCA: fold 1", "PCA: fold 2", "PCA: all data"]
+    assert seen == list(enumerate(parts))
     frame = found.to_frame()
     assert frame.groupby("dimension")["accuracy"].mean()[3] == pytest.approx(found.scores("PCA")[:, 1].mean())
 

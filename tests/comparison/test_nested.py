@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, KernelLDA, KernelLPP, TangentialMaps
-from lapwing.comparison._nested import fitted_models, is_nested, is_nested_but_for_pca
+from lapwing.comparison._methods import fitted_models, is_nested, is_nested_but_for_pca
 from lapwing.graphs import KNN, Reconstruction, Repulsion, SameClass, TangentAlignment
 from lapwing.selection import reducer_of
 

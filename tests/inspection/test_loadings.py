@@ -118,7 +118,7 @@ def test_components_of_a_draw_are_matched():
     data = rng.standard_normal((300, 4)) * [3.0, 3.0, 0.1, 0.1]
     found = lapwing.loadings(PCA(2).fit(data), data, n_draws=40)
     assert (found.high - found.low)[:, 2:].max() < 0.2
-    flipped = inspection._resampling.matched(np.array([[0, -1.0, 0], [1, 0, 0]]), np.eye(3)[:2])
+    flipped = inspection._stability.matched(np.array([[0, -1.0, 0], [1, 0, 0]]), np.eye(3)[:2])
     assert_allclose(flipped, np.eye(3)[:2])
 
 
@@ -162,7 +162,7 @@ def test_what_has_none():
 
 def test_halves_hold_half_of_each_class():
     y = np.repeat([0, 1, -1], [30, 5, 1])
-    sizes = [np.bincount(half.y + 1) for half in inspection._resampling.half_fits(_Keeps(), o.blobs(36, 2)[0], y, 3, 0)]
+    sizes = [np.bincount(half.y + 1) for half in inspection._stability.half_fits(_Keeps(), o.blobs(36, 2)[0], y, 3, 0)]
     assert_allclose(sizes, [[1, 15, 3]] * 3)
 
 

@@ -19,7 +19,7 @@ from ..data import as_data, canonical
 from ..selection import reducer_of
 from ..solvers import RankError, numerical_rank
 from ._judges import apart, checked_judge, kept, predicted, ranks_of
-from ._methods import Candidate
+from ._methods import Candidate, is_nested, is_nested_but_for_pca
 
 SHOWN = (2, 3)  # the numbers of dimensions of the pictures
 
@@ -167,7 +167,8 @@ def fit_whole(candidate: Candidate, chosen: int, X: Array, y: np.ndarray | None)
     shown = [d for d in SHOWN if d <= candidate.most] or [1]
     with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # the folds have given these warnings
         try:
-            largest = [max(candidate.dimensions)] * candidate.is_nested  # whose spectrum shows what is left out
+            own = reducer_of(candidate.estimator)  # the largest number's spectrum shows what is left out
+            largest = [max(candidate.dimensions)] * (is_nested(own) or is_nested_but_for_pca(own))
             models = candidate.fitted({chosen, *shown, *largest}, X, y)
             reducer, model = reducer_of(models[chosen]), models[chosen]
             if reducer.n_components != chosen:

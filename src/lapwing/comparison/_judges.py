@@ -99,20 +99,7 @@ def checked_judge(judge: str, X: Any, y: np.ndarray) -> Any:
 
 
 def in_words(classifier: Any) -> str:
-    """The name of a judge.
-
-    Parameters
-    ----------
-    classifier : classifier or regressor
-        What :func:`checked_judge` gives.
-
-    Examples
-    --------
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from lapwing.comparison import in_words
-    >>> in_words(KNeighborsClassifier(7))
-    '7 nearest neighbours'
-    """
+    """The name of a judge that :func:`checked_judge` gives, such as "7 nearest neighbours"."""
     if isinstance(classifier, Pipeline):
         return "logistic regression" if is_classifier(classifier) else "ridge regression"
     k = 1 if classifier is None else classifier.n_neighbors

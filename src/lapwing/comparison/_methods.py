@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -21,12 +21,11 @@ from .._extras import require
 from .._labels import known_labels
 from .._validation import check_count
 from ..data import as_data
-from ..graphs import KNN, Propagated, Repulsion, SameClass, Target
-from ..methods import LPP, MMC, OLPP, KernelLDA, KernelLPP
+from ..graphs import KNN, Propagated, Repulsion, SameClass, TangentAlignment, Target
+from ..methods import LPI, LPP, MMC, OLPP, KernelLDA, KernelLPP
 from ..methods import METHODS as NAMED
 from ..reducers import FreeReducer, KernelReducer, LinearReducer, Reducer
 from ..selection import reducer_of, takes_unknown_for_a_class
-from ._nested import fitted_models, is_nested, is_nested_but_for_pca
 
 _SHRINKAGE_LDA = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
 _LINEAR = {name: cls for name, cls in NAMED.items() if issubclass(cls, LinearReducer)}
@@ -168,19 +167,66 @@ class Candidate(NamedTuple):
         """For each number of dimensions, a model whose first coordinates are those of that number; few fits serve many."""
         if y is not None and y.dtype.kind != "f" and takes_unknown_for_a_class(self.estimator):
             X, y = X[y >= 0], y[y >= 0]
-        # These rows keep their neighbours for the next fit.
-        rows = (as_data(X, y),) if has_the_usual_fit(self.estimator) else (X, y)
+        # These rows keep their neighbours for the next fit. A ``fit`` of one's own may do something to X before.
+        keeps = isinstance(self.estimator, LinearReducer) and type(self.estimator).fit is Reducer.fit
+        rows = (as_data(X, y),) if keeps else (X, y)
         return fitted_models(self.estimator, dimensions, lambda model: model.fit(*rows))
 
-    @property
-    def is_nested(self) -> bool:
-        """Whether one fit can serve several numbers of dimensions."""
-        return is_nested(reducer_of(self.estimator)) or is_nested_but_for_pca(reducer_of(self.estimator))
+
+def is_nested(reducer: Any) -> bool:
+    """Whether the first components of a fit do not depend on how many there are.
+
+    They do where fits draw other landmarks, and where LPI regresses on graph eigenvectors of equal eigenvalues.
+    """
+    parameters = reducer.get_params(deep=True) if hasattr(reducer, "get_params") else {}
+    if isinstance(parameters.get("pca"), str):
+        return False
+    if any(isinstance(value, TangentAlignment) and value.n_components is None for value in parameters.values()):
+        return False
+    drawn = reducer if parameters.get("landmarks") is not None else parameters.get("features")
+    if isinstance(reducer, PCA):
+        known = reducer.svd_solver in ("full", "covariance_eigh")
+    else:
+        known = isinstance(reducer, LinearDiscriminantAnalysis | LinearReducer | KernelReducer) and not isinstance(
+            reducer, LPI
+        )
+    return getattr(reducer, "is_nested", known and getattr(drawn, "random_state", 0) is not None)
 
 
-def has_the_usual_fit(estimator: Any) -> bool:
-    """Whether it is a linear method of lapwing, and not one that does something to X in a ``fit`` of its own."""
-    return isinstance(estimator, LinearReducer) and type(estimator).fit is Reducer.fit
+def is_nested_but_for_pca(reducer: Any) -> bool:
+    """Whether the first components depend on how many there are only because of ``pca="auto"``."""
+    return isinstance(getattr(reducer, "pca", None), str) and is_nested(clone(reducer).set_params(pca=None))
+
+
+def fitted_models(estimator: Any, dimensions: Iterable[int], fit: Callable[[Any], Any]) -> dict[int, Any]:
+    """For each number of dimensions, a model that was fitted, and whose first components are those of that number.
+
+    Where ``pca="auto"`` keeps more principal directions for more components, a fit serves the numbers with the same directions,
+    and these ranges are found by halving.
+    """
+    dimensions, reducer, models = sorted(set(dimensions)), reducer_of(estimator), dict[int, Any]()
+
+    def fitted(d: int) -> Any:
+        if d not in models:
+            models[d] = clone(estimator)
+            reducer_of(models[d]).set_params(n_components=d)
+            fit(models[d])
+        return models[d]
+
+    if not is_nested_but_for_pca(reducer):
+        return {d: fitted(dimensions[-1] if is_nested(reducer) else d) for d in dimensions}
+
+    def fill(low: int, high: int) -> None:
+        above, below = fitted(dimensions[high]), fitted(dimensions[low])
+        if reducer_of(below).n_pca_ == reducer_of(above).n_pca_:
+            models.update(dict.fromkeys(dimensions[low:high], above))
+        elif high - low > 1:
+            middle = (low + high) // 2
+            fill(middle, high)
+            fill(low, middle)
+
+    fill(0, len(dimensions) - 1)
+    return models
 
 
 def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None) -> Candidate:
@@ -199,9 +245,7 @@ def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None)
 def _counts_classes(reducer: Any) -> bool:
     """Whether classes alone determine what it finds, so that there are no more directions than classes minus one."""
     graph = getattr(reducer, "graph", None)
-    by_classes = isinstance(graph, SameClass | Propagated) or (
-        isinstance(graph, str) and graph in ("supervised", "propagate")
-    )
+    by_classes = isinstance(graph, SameClass | Propagated | str) and graph != "semi"
     constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
     return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
 
@@ -232,7 +276,7 @@ def complexity(estimator: Any) -> tuple[bool, int]:
 
     The number is 0 for principal components, 1 for scatters of classes, and 2 for all that have a graph or iterate.
     """
-    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    steps = list(dict(estimator.steps).values()) if isinstance(estimator, Pipeline) else [estimator]
     curved = any(isinstance(step, KernelReducer | FreeReducer | KernelPCA) for step in steps)
     kinds = (PCA | TruncatedSVD, LinearDiscriminantAnalysis | MMC, object)
     number = [isinstance(steps[-1], kind) for kind in kinds].index(True)

@@ -35,11 +35,11 @@ class Comparison:
         The same, one per fold, for all columns with the judge of the fold, for all columns with logistic or ridge regression
         (empty where it is the first, or the nearest neighbour judges), and for always naming the largest class or the mean.
     measures : tuple of str
-        With labels ``accuracy``, ``balanced_accuracy`` (the mean over classes) and ``f1`` (the mean of the classes' F1) of
-        the judge, ``roc_auc`` of two classes, ``clustering`` (k-means on the held-out rows, classes matched to clusters) and
-        ``nmi`` (of the same clusters); ``r2`` of numbers; for retrieval ``map`` and ``recall@5``
-        (:func:`lapwing.metrics.retrieval_scores` of held-out queries in the labelled training rows); always those of
-        :func:`lapwing.metrics.neighborhood_preservation` among at most 500 of the held-out rows.
+        With labels ``accuracy``, ``balanced_accuracy`` and ``f1`` (means over classes) of the judge, ``roc_auc`` of two classes,
+        ``clustering`` (k-means on the held-out rows, classes matched to clusters) and ``nmi`` of these clusters; ``r2`` of
+        numbers; for retrieval ``map`` and ``recall@5`` of held-out queries in the labelled training rows
+        (:func:`lapwing.metrics.retrieval_scores`); always those of :func:`lapwing.metrics.neighborhood_preservation` among at
+        most 500 of the held-out rows.
     criterion : str
         The measure that chooses.
     models : dict of name to fitted estimator
@@ -48,20 +48,17 @@ class Comparison:
         All rows in 2 and 3 dimensions (1 where there are no more), and in all dimensions of the model.
     spectra : dict of name to ndarray
         Eigenvalues (shares of the variance for PCA, LDA and TruncatedSVD) of the largest fit that shares the model's ``pca``.
-    failures, left_out : dict of name to message
-        Methods that could not be fitted, and those that were not tried because they are slow on so many rows or columns.
+    failures, left_out, warnings : dict of name to message, or to list of messages
+        Methods that could not be fitted, those that are slow on so many rows or columns and were not tried, and what methods
+        warned of, in any fold.
     leaks : list of Leak
         Columns that alone tell the labels, and copies of rows in several folds: see :func:`find_leaks`.
-    warnings : dict of name to list of messages
-        What the methods warned of, in any fold.
     classes, labels, targets : ndarray or None
         The names of the classes, and the index into them of each row, -1 where unknown; or the numbers to predict.
-    splitter, folds : cross-validator, list of ndarray
-        What split the rows, and the rows that each fold held out.
+    splitter, folds, predictions : cross-validator, list of ndarray, dict of (name, dimension) to list of ndarray
+        What split the rows, the rows that each fold held out, and what is predicted for those of known label.
     keys, key_name : ndarray or None, "groups", "time" or None
         What the splitter was told of each row, and what that is.
-    predictions : dict of (name, dimension) to list of ndarray
-        What is predicted for each held-out row whose label is known, one array per fold.
     judges, judge : list of str, classifier, regressor or None
         What judged the spaces in each fold, such as ``"logistic regression"``, and the unfitted judge of most folds.
     random_state, n_samples, n_features, n_neighbors : int
@@ -156,21 +153,14 @@ class Comparison:
         """
         own = {name: self.scores(name) for name in self.methods}
         top, rows = max(map(best_of, own.values()), key=np.mean), []
-        for name in own:
-            dimensions, best = self.dimensions(name), int(own[name].mean(axis=0).argmax())
+        for name, scores in own.items():
+            dimensions, best = self.dimensions(name), int(scores.mean(axis=0).argmax())
             place = dimensions.index(self.chosen[name])
-            scores = {"best": own[name][:, best], "": own[name][:, place]}
-            scores["behind"] = top - scores[""]
-            means = {key: (float(values.mean()), standard_error(values)) for key, values in scores.items()}
-            rows.append(
-                {
-                    **{"method": name, "best_dimension": dimensions[best], "dimension": dimensions[place]},
-                    **dict(zip(("best_mean", "best_se"), means["best"], strict=True)),
-                    **dict(zip(("mean", "se"), means[""], strict=True)),
-                    **{key: float(self.scores(name, key)[:, place].mean()) for key in self.measures},
-                    **dict(zip(("behind", "behind_se"), means["behind"], strict=True)),
-                }
-            )
+            row = {"method": name, "best_dimension": dimensions[best], "dimension": dimensions[place]}
+            row |= _mean_and_error("best_mean", "best_se", scores[:, best])
+            row |= _mean_and_error("mean", "se", scores[:, place])
+            row |= {key: float(self.scores(name, key)[:, place].mean()) for key in self.measures}
+            rows.append(row | _mean_and_error("behind", "behind_se", top - scores[:, place]))
         return sorted(rows, key=lambda row: -row["mean"])
 
     @property
@@ -179,14 +169,11 @@ class Comparison:
         found = {}
         for line in ("baseline", "line_to_beat", "majority"):
             if records := getattr(self, line):
-                scores = {
-                    key: np.array([record[key] for record in records]) for key in self.measures if key in records[0]
-                }
-                row = {key: records[0][key] for key in ("method", "dimension")}
-                row |= {key: float(values.mean()) for key, values in scores.items()}
-                if self.criterion in row:
-                    row |= {"mean": row[self.criterion], "se": standard_error(scores[self.criterion])}
-                found[line] = row
+                found[line] = {key: records[0][key] for key in ("method", "dimension")}
+                for key in (key for key in self.measures if key in records[0]):
+                    scores = np.array([record[key] for record in records])
+                    found[line] |= {key: float(scores.mean())}
+                    found[line] |= _mean_and_error("mean", "se", scores) if key == self.criterion else {}
         return found
 
     @property
@@ -268,6 +255,10 @@ class Comparison:
         return require("pandas", "tables").DataFrame(self.records)
 
 
+def _mean_and_error(mean: str, error: str, scores: np.ndarray) -> dict[str, float]:
+    return {mean: float(scores.mean()), error: standard_error(scores)}
+
+
 def clip(own: Candidate, evaluations: Sequence[Evaluation]) -> Candidate | None:
     """The method with all the dimensions that every fold has, where those are fewer than any that was asked for."""
     most = min((found.rank for found in evaluations if found.rank is not None), default=0)
@@ -302,18 +293,14 @@ def compared(
         raise ValueError(f"no method could be fitted: {'; '.join(f'{name}: {why}' for name, why in failures.items())}")
     whole = {name: fit for name in settled if isinstance(fit := fits.get(name), Whole)}
     judges, predicts = [in_words(own.judge) for own in references], references[0].judge is not None
+    records, predictions = list[dict[str, Any]](), dict[tuple[str, int], list[np.ndarray]]()
+    for name, own in settled.items():
+        for i, found in enumerate(scores[name]):
+            records += [_record(name, d, i, found.measures[d]) for d in own.dimensions]
+        predictions |= {(name, d): [found.predictions[d] for found in scores[name]] for d in own.dimensions * predicts}
     return Comparison(
-        records=[
-            _record(name, d, i, found.measures[d])
-            for name, own in settled.items()
-            for i, found in enumerate(scores[name])
-            for d in own.dimensions
-        ],
-        predictions={
-            (name, d): [found.predictions[d] for found in scores[name]]
-            for name, own in settled.items()
-            for d in own.dimensions * predicts
-        },
+        records=records,
+        predictions=predictions,
         warnings=said,
         failures=failures,
         judges=judges,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from itertools import count
 from pickle import PicklingError
@@ -52,7 +52,6 @@ def compare(
     random_state: int = 0,
     n_jobs: int | None = None,
     memory: Any = None,
-    progress: Callable[[int, int, str], Any] | None = None,
 ) -> Comparison:
     """Compare methods and numbers of dimensions by cross-validation.
 
@@ -64,15 +63,14 @@ def compare(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Numbers; with ``prepare`` whatever that takes, such as text, dates and gaps.
     y : array-like of shape (n_samples,), default=None
-        Class labels, -1 where unknown, or numbers to predict, as which fractions are taken. Without y only neighbourhoods are
-        measured.
+        Class labels, -1 where unknown, or numbers to predict, as which fractions are taken. None: neighbourhoods are measured.
     methods : mapping of name to estimator, sequence of names, or None, default=None
-        Names of ``lapwing.comparison.METHODS``, such as ``"LPP"``, ``"PCA"`` and ``"LPP + classes"``, and ``"UMAP"`` where it
-        is installed; or estimators of your own, which need ``n_components`` and ``transform``, a pipeline in its last step. None
-        takes PCA and the methods that suit X and y (``lapwing.comparison.default_methods``).
+        Names of ``lapwing.comparison.METHODS``, such as ``"PCA"`` and ``"LPP + classes"``, and ``"UMAP"`` where it is installed;
+        or estimators of your own, which need ``n_components`` (a pipeline in its last step) and ``transform``. None takes PCA
+        and the methods that suit X and y.
     dimensions : sequence of int, default=None
-        Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank and the method go, and three of them for methods
-        of other libraries that are fitted anew for each.
+        Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank and the method go, and three of these for methods
+        that are slow because each number needs a fit.
     scoring : str or None, default=None
         What chooses: a goal (``"classification"``, ``"retrieval"``, ``"clustering"``, ``"neighbours"``), a measure of
         :attr:`Comparison.measures`, ``"map"``, ``"recall@5"``, or a score of scikit-learn for classes. None is the ROC AUC of
@@ -102,9 +100,6 @@ def compare(
     memory : None, path or joblib.Memory, default=None
         A folder that keeps the scores of each method on each fold, so that the same comparison goes on from there when it is
         started again. Empty it after a change to your own methods. joblib writes pickles: let only you write to the folder.
-    progress : callable, default=None
-        Called as ``progress(done, total, message)`` before each part, such as ``"LPP: fold 2"``, and at the end. None shows the
-        part and the time that is left on a terminal and in notebooks, once the comparison has taken two seconds.
 
     Returns
     -------
@@ -175,21 +170,20 @@ def compare(
         **{"n_samples": n, "n_features": X.shape[1], "n_neighbors": n_neighbors, "prepare": prepare, "X": X},
     }
     total, done = len(splits) * (1 + len(tried)) + len(tried), count()
-    line = Progress("comparing", total, "parts")
-    show = progress or (lambda done, total, message: line(done, message))
     # Inside the ``with`` all runs share X on disk. Runs outside of it would delete that file each.
-    with line, Parallel(_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
+    with (
+        Progress("comparing", total, "parts") as line,
+        Parallel(_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run,
+    ):
 
         def told(calls: Iterable[Any], parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Any]]:
             """The results of calls, each with the name of its part, which is told before it."""
             results = run(calls)
             for name, what in parts:
-                show(next(done), total, f"{name}: {what}")
+                line(next(done), f"{name}: {what}")
                 yield name, next(results)
 
-        found = _compared(told, task, splits, judge, tried, memory, about)
-        show(total, total, "done")
-    return found
+        return _compared(told, task, splits, judge, tried, memory, about)
 
 
 def _compared(

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from .._extras import require
 from .._validation import check_count, rows_by_number
 from ._directions import component_names, directions, split, units
-from ._resampling import check_level, half_fits, interval, matched
+from ._stability import check_level, half_fits, interval, matched
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,30 +46,17 @@ IN_TABLE = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "r2", "map", "reca
 
 
 def content(
-    comparison: Any,
-    X: Any,
-    y: Any,
-    *,
-    feature_names: Any,
-    ids: Any,
-    images: Any,
-    texts: Any,
-    max_points: int,
-    columns: Any = None,
-    draws: int = 0,
-    loading: str | None = None,
+    comparison: Any, X: Any, y: Any, *, max_points: int, draws: int = 0, loading: str | None = None, **given: Any
 ) -> dict[str, Any]:
-    """Everything on the page, checked against the comparison."""
+    """Everything on the page, checked against the comparison; ``given`` are parameters of the page by the same names."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     n, d = comparison.n_samples, comparison.n_features
     if X.shape != (n, d):
         raise ValueError(f"X has shape {X.shape}, but the comparison was made on {(n, d)}; pass the same data")
-    names = _names("feature_names", feature_names, d, [f"feature {i}" for i in range(d)])
-    identities = _names("ids", ids, n, [str(i + 1) for i in range(n)])
-    images = None if images is None else np.asarray(images)
-    if images is not None and (
-        len(images) != n or not (images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3))
-    ):
+    names = _names("feature_names", given.get("feature_names"), d, [f"feature {i}" for i in range(d)])
+    identities = _names("ids", given.get("ids"), n, [str(i + 1) for i in range(n)])
+    images = None if given.get("images") is None else np.asarray(given["images"])
+    if images is not None and (len(images) != n or images.ndim not in (3, 4) or images.shape[3:] not in ((), (3,))):
         raise ValueError(
             f"images has shape {images.shape}; it must be ({n}, height, width), or ({n}, height, width, 3) in colour"
         )
@@ -78,14 +65,14 @@ def content(
     models, spaces = comparison.models, comparison.spaces
     own_classes = None if comparison.classes is None else [str(name) for name in comparison.classes]
     made_of = {name: _made_of(comparison, name, X, names, images, draws) for name in models}
-    given = _given(columns, X, names, n)
+    columns = _columns(given.get("columns"), X, names, n)
     return _plain(
         {
-            "nColumns": len(given) or d,
+            "nColumns": len(columns) or d,
             "criterion": MEASURES.get(comparison.criterion, comparison.criterion),
             "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
             "chance": _chance(comparison),
-            "verdict": list(_verdict(comparison, len(given) or d)),
+            "verdict": list(_verdict(comparison, len(columns) or d)),
             "summary": comparison.summary(),
             "choice": _chosen(comparison),
             "measures": [
@@ -105,12 +92,12 @@ def content(
                 "nearAfter": {name: _nearest(space[rows]) for name, space in spaces.items()},
                 "predicted": _predicted(comparison, rows),
             },
-            "overview": _overview(comparison, X, given, own_classes),
+            "overview": _overview(comparison, X, columns, own_classes),
             "madeOf": made_of,
-            "stability": _stability(comparison, X, draws) if draws else None,
+            "stability": _stability(comparison, X, draws),
             "classes": classes,
             "classNames": own_classes,
-            "samples": _samples(comparison, X, rows, names, given, images, texts, made_of[comparison.choice[0]]),
+            "samples": _samples(X, rows, names, columns, images, given.get("texts"), made_of[comparison.choice[0]]),
             "spectra": {
                 name: {
                     "values": comparison.spectra[name],
@@ -145,7 +132,7 @@ def _names(parameter: str, given: Any, n: int, default: list[str]) -> list[str]:
     return found
 
 
-def _given(columns: Any, X: Any, names: list[str], n: int) -> dict[str, np.ndarray]:
+def _columns(columns: Any, X: Any, names: list[str], n: int) -> dict[str, np.ndarray]:
     """The columns in the units of the file, with dates as text; those of X where none were given. None of sparse X."""
     if columns is None:
         return {} if sparse.issparse(X) else dict(zip(names, X.T, strict=False))
@@ -358,21 +345,22 @@ def _refitted(comparison: Any, X: Any) -> tuple[Any, Any, Any]:
     return estimator.fit(X, y), X, y
 
 
-def _stability(comparison: Any, X: Any, draws: int) -> dict[str, Any]:
-    """How certain the recommended directions are."""
-    model, X, y = _refitted(comparison, X)
-    found = stability(model, X, y, n_draws=draws)
-    return {"method": comparison.choice[0], "draws": draws, "rows": found.rows()[:COMPONENTS]}
+def _stability(comparison: Any, X: Any, draws: int) -> dict[str, Any] | None:
+    """How certain the recommended directions are, where that is asked."""
+    if not draws:
+        return None
+    rows = stability(*_refitted(comparison, X), n_draws=draws).rows()[:COMPONENTS]
+    return {"method": comparison.choice[0], "draws": draws, "rows": rows}
 
 
 def _samples(
-    comparison: Any, X: Any, rows: np.ndarray, names: list[str], given: dict, images: Any, texts: Any, made_of: Any
+    X: Any, rows: np.ndarray, names: list[str], given: dict, images: Any, texts: Any, made_of: Any
 ) -> dict[str, Any]:
     """What is shown of a sample: its image, its text, or those of its columns that weigh most in the recommended method."""
     if images is not None:
         return {"kind": "image", "sprite": _thumbnails(images[rows])}
     if texts is not None:
-        words = _names("texts", texts, comparison.n_samples, [])
+        words = _names("texts", texts, X.shape[0], [])
         return {"kind": "text", "texts": [_cut(words[i]) for i in rows]}
     if not given:
         terms = [(row, np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]) for row in (X[[i]] for i in rows)]
