@@ -223,9 +223,7 @@ def _check_labels(graph: Graph, X: Any, y: np.ndarray) -> None:
     if not graph.reads_targets:
         _expect(_close(L, _matrix(graph, X, np.char.add("class ", codes.astype(str)))), "it reads the names of classes")
         as_class = names.size > 2 and _close(L, _matrix(graph, X, np.where(codes == 0, -1, codes)))
-        _expect(
-            not as_class, "-1 is one more class; read labels from data.classes, and leave out the rows with -1 there"
-        )
+        _expect(not as_class, "-1 is one more class; read labels from data.classes, and leave out the rows with -1")
     elif _reads_targets_alone(graph):
         unknown = np.where(np.arange(len(y)) < 3, np.nan, y)
         _expect(not _close(L, _matrix(graph, X, unknown)), "NaN changes nothing; leave out the rows that have it")
@@ -233,10 +231,9 @@ def _check_labels(graph: Graph, X: Any, y: np.ndarray) -> None:
 
 def _check_fit(graph: Graph, X: Any, y: np.ndarray) -> None:
     """An estimator can be fitted with it."""
-    pulls = any(coefficient > 0 for coefficient, _ in graph.signed())
-    make: Any = LPP if pulls else OLPP
-    fitted = make(1, graph=graph).fit(X, y)
-    _expect(np.isfinite(fitted.transform(X)).all(), f"{make.__name__} finds no finite coordinates; look at its terms")
+    make: Any = LPP if any(coefficient > 0 for coefficient, _ in graph.signed()) else OLPP
+    found = make(1, graph=graph).fit(X, y).transform(X)
+    _expect(np.isfinite(found).all(), f"{make.__name__} finds no finite coordinates; look at its terms")
 
 
 GRAPH_CHECKS: tuple[Check, ...]
@@ -358,30 +355,30 @@ def _verbs(rng: np.random.RandomState, data: Data) -> dict[str, Callable[[Any], 
     L, D = laplacian(W + W.T)
     thin = Structured(n, factors=((rng.rand(n, 2), np.array([1.0, -2.0])),), diag=degrees)
     about, one, other, half = data.mean() + 0.1, np.arange(n), np.arange(n)[::-1].copy(), n // 2
-    calls: list[tuple] = [
-        *(("mean",), ("mean", degrees), ("gram", about), ("form", L, about), ("form", D, about), ("form", thin, about)),
-        *(("form_diagonal", L + thin, about), ("form_diagonal", D, about), ("project", about, N.T), ("explained", N.T)),
-        *(("inner_products", one, other), ("distances", one[:half], other[:half, None])),
-        ("rows_at", np.array([[0, 2], [1, 1]])),
-    ]
+    calls: dict[str, list[tuple]] = {
+        "mean": [(), (degrees,)],
+        "gram": [(about,)],
+        "form": [(L, about), (D, about), (thin, about)],
+        "form_diagonal": [(L + thin, about), (D, about)],
+        "project": [(about, N.T)],
+        "explained": [(N.T,)],
+        "inner_products": [(one, other)],
+        "distances": [(one[:half], other[:half, None])],
+        "rows_at": [(np.array([[0, 2], [1, 1]]),)],
+    }
     properties = ("deviations", "shares", "classes", "class_sizes", "squares", "unit.squares")
-    found = {f"{verb}, {place}": methodcaller(verb, *given) for place, (verb, *given) in enumerate(calls)}
-    return (
-        {name: attrgetter(name) for name in properties}
-        | found
-        | {
-            "divided": lambda data: data.divided(scale).mean(),
-            "centred": lambda data: data.centred(about).T @ C,
-            "in_coordinates": lambda data: data.in_coordinates(N, about).gram(np.zeros(2)),
-            "stacked": lambda data: data.stacked(data.X[:3]).squares,
-        }
-    )
+    return {
+        **{name: attrgetter(name) for name in properties},
+        **{f"{verb} {i}": methodcaller(verb, *given) for verb in calls for i, given in enumerate(calls[verb])},
+        "divided": lambda data: data.divided(scale).mean(),
+        "centred": lambda data: data.centred(about).T @ C,
+        "in_coordinates": lambda data: data.in_coordinates(N, about).gram(np.zeros(2)),
+        "stacked": lambda data: data.stacked(data.X[:3]).squares,
+    }
 
 
 def _require_equal(what: str, found: Any, expected: Any, rtol: float) -> None:
     found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-    if found.shape != expected.shape:
-        raise AssertionError(f"{what} has the shape {found.shape}, and {expected.shape} is right")
+    _expect(found.shape == expected.shape, f"{what} has the shape {found.shape}, and {expected.shape} is right")
     apart, size = np.abs(found - expected).max(initial=0.0), np.abs(expected).max(initial=0.0)
-    if not apart <= rtol * (size or 1.0):
-        raise AssertionError(f"{what} is off by {apart:.3g}, and the largest is {size:.3g}")
+    _expect(apart <= rtol * (size or 1.0), f"{what} is off by {apart:.3g}, and the largest is {size:.3g}")

@@ -89,8 +89,8 @@ PRINTED = {
     "(KNN(5) & SameClass()) | (2 * Chain(1, time=0))": KNN() & SameClass() | 2 * Chain(time=0),
     "(KNN(5) | Chain(1)) & SameClass()": (KNN() | Chain()) & SameClass(),
     "(KNN(5) | Chain(1)) - 0.5 * (KNN(3) | Radius(1.0))": (KNN() | Chain()) - 0.5 * (KNN(3) | Radius()),
-    "Similarity(KNN(5) + SameClass()) - Similarity(array([[0, 1], [1, 0]]))": (
-        Similarity(KNN() + SameClass()) - Similarity(np.array([[0, 1], [1, 0]]))
+    "Similarity(KNN(5) + SameClass()) - Similarity(Precomputed(array([[0, 1], [1, 0]])))": (
+        Similarity(KNN() + SameClass()) - Similarity(Precomputed(np.array([[0, 1], [1, 0]])))
     ),
     "TangentAlignment(12, n_components=2)": TangentAlignment(n_components=2),
 }
@@ -234,6 +234,7 @@ def test_whether_it_is_a_laplacian(place):
         assert graph.is_laplacian == (max(sums) < 1e-10), graph
 
 
+@pytest.mark.filterwarnings("ignore:eigenvalues . and . are equal")
 def test_free_maps_of_given_graphs_need_no_features():
     constant = np.ones((N, 2))
     for graph in (Precomputed(W) & Precomputed(W), 2 * Precomputed(W), Precomputed(W) + Pairs([[0, 1]])):

@@ -280,7 +280,7 @@ def test_fewer_neighbours_than_asked_for_are_said(graph):
 
 
 def test_classes_of_one():
-    with pytest.raises(ValueError, match=r'SameClass\(weights="heat"\) needs a pair'):
+    with pytest.raises(ValueError, match=r'SameClass\("heat"\) needs a pair'):
         SameClass("heat").build(X, np.arange(N))
     few, pair = X[:4], np.array([0, 1, -1, -1])
     check_term(KNN(2, among="same_class").build(few, pair)[0], np.zeros((4, 4)))

@@ -8,7 +8,7 @@ from oracles import toy
 from scipy import sparse
 
 from lapwing import LPP, KernelLPP, LaplacianEigenmaps, load, save
-from lapwing.graphs import KNN, Chain, DensityCorrected, Radius, Reconstruction, SameClass, Similarity
+from lapwing.graphs import KNN, Chain, DensityCorrected, Precomputed, Radius, Reconstruction, SameClass, Similarity
 
 X, Y = toy(4)
 N = len(X)
@@ -92,7 +92,7 @@ def test_where_it_is_not_known(graph, y):
     [
         (KNN(4), o.knn_weights(X, Y, 4)),
         (KNN(4) + 2 * Chain(), o.knn_weights(X, Y, 4) + 2 * o.by_pairs(N, lambda i, j: abs(i - j) == 1)),
-        (o.radius_weights(X, Y, 0.3), o.radius_weights(X, Y, 0.3)),  # rows without links stay without
+        (Precomputed(o.radius_weights(X, Y, 0.3)), o.radius_weights(X, Y, 0.3)),  # rows without links stay without
         (KNN(4) & SameClass(), o.knn_weights(X, Y, 4) * (o.same_class_weights(Y) > 0)),
     ],
 )

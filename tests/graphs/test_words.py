@@ -37,8 +37,7 @@ W_KNN, W_RADIUS, W_SAME = o.knn_weights(X, Y, 4), o.radius_weights(X, Y, 0.5), o
         (SameClass(), W_SAME),  # kept as factors
         (Complete(), o.complete_weights(X, Y)),
         (Precomputed(W_KNN + np.eye(N)), W_KNN + np.eye(N)),
-        (sparse.csr_array(W_KNN), W_KNN),
-        (W_KNN, W_KNN),
+        (Precomputed(sparse.csr_array(W_KNN)), W_KNN),
         (KNN(4) & SameClass(), o.by_pairs(N, lambda i, j: W_KNN[i, j] * (W_SAME[i, j] > 0))),
     ],
 )

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 
 from lapwing import GLPCA, MULTISPATI, OLPP, ContrastivePCA, GraphPCA
 from lapwing.data import as_data
-from lapwing.graphs import KNN, Delaunay, Repulsion, SameClass, Similarity
+from lapwing.graphs import KNN, Delaunay, Precomputed, Repulsion, SameClass, Similarity
 from lapwing.operators import Structured, identity
 
 X, Y = o.blobs(60, 7)
@@ -153,7 +153,7 @@ def test_multispati_is_variance_times_autocorrelation():
 def test_multispati_of_as_many_neighbours_is_a_similarity():
     """Where every sample has as many, row-standardised weights are a multiple of the weights."""
     ring = np.roll(np.eye(60), 1, axis=1) + np.roll(np.eye(60), -1, axis=1)
-    similar = literal(OLPP, 3, graph=Similarity(ring)).fit(X)
+    similar = literal(OLPP, 3, graph=Similarity(Precomputed(ring))).fit(X)
     model = literal(MULTISPATI, 3, graph=ring).fit(X)
     assert_allclose(model.eigenvalues_ * 60 * 2, similar.eigenvalues_, rtol=1e-9)
     assert o.angle(model.components_, similar.components_) < 1e-8

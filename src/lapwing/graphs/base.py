@@ -106,9 +106,7 @@ class Graph(Documented):
     def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """The weights of given pairs; 0 where the graph has no edge."""
         if (W := listed(self, data)) is None:
-            raise ValueError(
-                f"{type(self).__name__} has no edge weights that & could keep; combine it by + and - instead"
-            )
+            raise ValueError(f"{type(self).__name__} has no edge weights that & could keep; combine it by + and -")
         return np.asarray(W[rows, cols]).ravel() if rows.size else np.zeros(0)  # SciPy refuses to look up nothing
 
     def term(self, W: sparse.csr_array) -> Term:
@@ -305,7 +303,7 @@ class Combination(Operation):
     def __repr__(self) -> str:
         negative = isinstance(self.scale, Real) and self.scale < 0
         times = "" if self.scale in (1, -1) else f"{_number(-self.scale if negative else self.scale)} * "
-        first = _operand(self.left) if isinstance(self.left, Intersection | Union) else repr(self.left)
+        first = _operand(self.left, (Combination, Scaled))
         return f"{first} {'-' if negative else '+'} {times}{_operand(self.right)}"
 
 
@@ -369,17 +367,13 @@ class Intersection(OfOne):
         edges = sparse.csr_array((data.n, data.n))
         for leaf in filters:
             if (W := listed(leaf, data)) is None:
-                raise ValueError(
-                    f"{self!r}: neither graph is sparse, so their common edges cannot be listed; one side must be a sparse graph "
-                    "such as KNN, Radius or Precomputed"
-                )
+                raise ValueError(f"{self!r}: neither graph is sparse; one side must be, such as KNN or Precomputed")
             edges = edges + abs(W)
         edges.eliminate_zeros()
         return edges
 
     def __repr__(self) -> str:
-        left = repr(self.left) if isinstance(self.left, Intersection) else _operand(self.left)
-        return f"{left} & {_operand(self.right)}"
+        return f"{_operand(self.left, Intersection)} & {_operand(self.right)}"
 
 
 @dataclass(eq=False, repr=False)
@@ -406,8 +400,7 @@ class Union(Operation):
         return sparse.csr_array(known[0].maximum(known[-1])) if known else None
 
     def __repr__(self) -> str:
-        left = repr(self.left) if isinstance(self.left, Union) else _operand(self.left)
-        return f"{left} | {_operand(self.right)}"
+        return f"{_operand(self.left, Union)} | {_operand(self.right)}"
 
 
 def total_weights(whole: Graph, graph: Graph, data: Data) -> sparse.csr_array:
@@ -446,8 +439,10 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and np.ndim(value) == 0 and bool(value == default))
 
 
-def _operand(graph: Any) -> str:
-    return f"({graph!r})" if isinstance(graph, Combination | Intersection | Scaled | Union) else repr(graph)
+def _operand(graph: Any, plain: Any = ()) -> str:
+    """In brackets where it is an operation, other than of the kind ``plain``."""
+    bracketed = isinstance(graph, Combination | Intersection | Scaled | Union) and not isinstance(graph, plain)
+    return f"({graph!r})" if bracketed else repr(graph)
 
 
 def _number(scale: Any) -> str:

@@ -91,7 +91,6 @@ class SameClass(Graph):
     balance: bool = False
 
     reads_labels = True
-
     reads_features = property(lambda self: not (isinstance(self.weights, str) and self.weights == "uniform"))
     weighs_classes = property(lambda self: self.balance is not False)
 
@@ -123,9 +122,7 @@ class SameClass(Graph):
             return None
         edges, _ = pairs_of_classes(data)
         if not edges[0].size:
-            raise ValueError(
-                f'SameClass(weights="{self.weights}") needs a pair: every class has one sample; add samples'
-            )
+            raise ValueError(f'SameClass("{self.weights}") needs a pair: every class has one sample; add samples')
         values, own = KNN(weights=self.weights, t=self.t)._weights(data, edges), data.classes[edges[0]]
         values *= self._shares(np.bincount(own, values, data.class_sizes.size))[own]
         W = sparse.csr_array((values, edges[:2]), shape=(data.n, data.n))
@@ -140,18 +137,12 @@ class LocalClass(Graph):
     .. math:: W_{ij} = \frac{1}{n_c} \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
 
     for a class of :math:`n_c` samples, where :math:`\sigma_i` is the distance from sample i to its k-th nearest neighbour in
-    the class (local scaling [1]_, as :class:`lapwing.LFDA` uses it [2]_). Memory grows with the sum of the squared class sizes.
+    the class, as :class:`lapwing.LFDA` uses it. Memory grows with the sum of the squared class sizes.
 
     Parameters
     ----------
     n_neighbors : int, default=7
         Which neighbour says what is near, k. In a class of k samples or fewer it is the farthest sample.
-
-    References
-    ----------
-    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 17, 2004.
-    .. [2] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", JMLR 8,
-       2007. https://jmlr.org/papers/v8/sugiyama07b.html
 
     Examples
     --------

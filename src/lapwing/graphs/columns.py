@@ -55,14 +55,6 @@ class On(OfOne):
     >>> model = LPP(10, graph=On(PCA(0.9), KNN(7))).fit(load_digits().data)
     >>> int(model.graph_.what.n_components_)
     21
-
-    Cells are neighbours where their places in a tissue are, and the map is one of their genes:
-
-    >>> import numpy as np
-    >>> from lapwing.graphs import Delaunay
-    >>> genes, places = np.random.RandomState(0).rand(100, 20), np.random.RandomState(1).rand(100, 2)
-    >>> LPP(3, graph=On(places, Delaunay())).fit_transform(genes).shape
-    (100, 3)
     """
 
     what: Columns
@@ -70,9 +62,7 @@ class On(OfOne):
     _: KW_ONLY
     beside: bool = False
 
-    reads_features = True
-    _unnamed = 2
-
+    reads_features, _unnamed = True, 2
     _transforms = property(lambda self: hasattr(self.what, "fit") and hasattr(self.what, "transform"))
     _is_given = property(lambda self: hasattr(self.what, "shape") and len(self.what.shape) == 2)
     indexes_rows = property(
@@ -183,8 +173,8 @@ def column_places(data: Data, what: str, chosen: Any) -> np.ndarray:
     except (ValueError, IndexError, TypeError, NotImplementedError) as error:
         names = "no names" if frame is None else f"the names {', '.join(map(str, frame.columns[:10]))}"
         raise ValueError(
-            f"{what}={given!r} does not choose columns of X, which has the places 0 to {data.d - 1} and {names}: {error}; pass a "
-            'pandas data frame to choose by name, in pipelines with set_output(transform="pandas")'
+            f"{what}={given!r} does not choose columns of X, which has the places 0 to {data.d - 1} and {names}: {error}; choose "
+            'by name from a pandas data frame, in pipelines by set_output(transform="pandas")'
         ) from error
     if not places.size:
         raise ValueError(f"{what}={chosen!r} chooses no column of X; choose one or more")

@@ -66,7 +66,6 @@ class Precomputed(Graph):
     ids: Names = None
 
     reads_features = False
-
     indexes_rows = property(lambda self: self.ids is None)
 
     def adjacency(self, data: Data) -> sparse.csr_array:
@@ -152,7 +151,6 @@ class Pairs(Graph):
     by_id: bool = False
 
     reads_features, counts_pairs = False, True
-
     indexes_rows = property(lambda self: not self.by_id)
     is_semidefinite = property(lambda self: self.cannot_link is None or np.size(self.cannot_link) == 0)
 

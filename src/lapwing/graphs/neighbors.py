@@ -65,9 +65,7 @@ class NeighborGraph(Graph):
         if callable(weights):
             values = np.asarray(weights(d), dtype=np.float64)
             if values.shape != d.shape or not np.isfinite(values).all():
-                raise ValueError(
-                    f"weights={weights!r} must return one finite weight per distance, an array of {d.shape}"
-                )
+                raise ValueError(f"weights={weights!r} must return an array of one finite weight per distance")
         elif check_choice("weights", weights, WEIGHTS) == "self-tuning":
             if reach is None:
                 raise ValueError(
@@ -81,9 +79,7 @@ class NeighborGraph(Graph):
             values = d**0 if weights == "binary" else self._products(data, edges)
         if len(values) and values.min() < 0:
             found = f"weights={weights!r} gives negative weights on {float((values < 0).mean()):.1%} of the edges"
-            raise ValueError(
-                f'{found}, and a Laplacian needs weights >= 0; use weights="heat" or "binary", or X without negative entries'
-            )
+            raise ValueError(f'{found}; use weights="heat" or "binary", or X without negative entries')
         return values
 
     def _products(self, data: Data, edges: Edges) -> np.ndarray:
@@ -100,8 +96,7 @@ class NeighborGraph(Graph):
     def _width(self, data: Data, edges: Edges) -> float:
         """The width t of heat weights, 1 where the rule gives 0.
 
-        ``"half-median"``, the rule of Kokiopoulou and Saad (2009, section 6.1), is t = 2 sigma^2 with sigma half the median
-        distance among 1,000 rows, or rows of the sample that was searched for.
+        ``"half-median"`` is t = 2 sigma^2 with sigma half the median distance (Kokiopoulou and Saad, 2009, section 6.1).
         """
         if not isinstance(self.t, str):
             return self.t if isinstance(self.t, float) and 0 < self.t < np.inf else check_positive("t", self.t)
@@ -131,19 +126,19 @@ class KNN(Searching, NeighborGraph):
     r"""Links each row to its k nearest neighbours.
 
     Rows i and j are linked when i is among the k nearest of j **or** j is among the k nearest of i. A row is never its own
-    neighbour, even where rows are repeated. Self-tuning weights are those of [1]_.
+    neighbour, even where rows are repeated.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        How many neighbours of each row are searched, k. It is never changed silently: a k of n_samples or more raises an error.
+        How many neighbours of each row are searched, k: fewer than there are samples.
     weights : {"heat", "binary", "cosine", "dot", "self-tuning"} or callable, default="heat"
         How much a link counts. ``"binary"`` is 1. ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d in the chosen
         metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative. A
         callable maps an array of distances to weights.
 
         ``"self-tuning"`` is :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))`, where :math:`\sigma_i` is the distance from row i to
-        its k-th neighbour, or the mean of the others where that is 0.
+        its k-th neighbour [1]_, or the mean of the others where that is 0.
     t : float, "auto" or "half-median", default="auto"
         The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
         the links, each direction counted, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
@@ -166,23 +161,19 @@ class KNN(Searching, NeighborGraph):
         ``PyNNDescentTransformer()``, searches for k neighbours or more in its own metric, and may miss a few.
     queries : int, default=None
         Search for the neighbours of this many random rows only, exactly and among all rows; None, or n and more, is all rows.
-        For linear maps and scores.
-
-        The links of these rows, times n / queries, estimate the sums over all links without bias, and
+        For linear maps and scores. The links of these rows, times n / queries, estimate the sums over all links without bias, and
         :func:`lapwing.sampling_error` says how certain the result is.
     random_state : int, default=0
         The seed by which the rows of ``queries`` are drawn.
 
     References
     ----------
-    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", Advances in Neural Information Processing Systems
-       17, 2004.
+    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 17, 2004.
 
     Examples
     --------
     >>> from lapwing.graphs import KNN
-    >>> (term,) = KNN(1, weights="binary").build([[0.0], [1.0], [5.0]])
-    >>> term.laplacian.toarray()
+    >>> KNN(1, weights="binary").build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
     array([[ 1., -1.,  0.],
            [-1.,  2., -1.],
            [ 0., -1.,  1.]])
@@ -284,9 +275,7 @@ class Radius(NeighborGraph):
     def adjacency(self, data: Data) -> sparse.csr_array:
         edges = self._edges(data)
         if not edges[0].size:
-            raise ValueError(
-                f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one"
-            )
+            raise ValueError(f"radius={self.radius} gives an empty graph: no samples are that close")
         W = data.symmetric_weights(*edges[:2], self._weights(data, edges))
         require_positive_degrees(self.weights, edges[0], W)
         return W
@@ -341,9 +330,7 @@ class Repulsion(Searching):
     queries: int | None = None
     random_state: int = 0
 
-    reads_labels = True
-
-    is_laplacian = property(lambda self: not self.normalized)
+    reads_labels, is_laplacian = True, property(lambda self: not self.normalized)
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_not_negative
@@ -14,31 +12,21 @@ from ..data import Data
 from ..operators import laplacian
 from ..problem import Term
 from .base import Graph, OfOne, total_weights
-from .given import Precomputed
-
-
-class OfWeights(OfOne):
-    """Base of graphs that change the weights of one graph. A matrix of weights stands for ``Precomputed``."""
-
-    graph: Any
-
-    def _operands(self) -> list[Graph]:
-        return [self.graph if isinstance(self.graph, Graph) else Precomputed(self.graph)]
 
 
 @dataclass(eq=False, repr=False)
-class Similarity(OfWeights):
+class Similarity(OfOne):
     r"""Asks for large products of linked rows, and not for small distances between them: :math:`A = -W`.
 
     .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
 
-    With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance. A Laplacian asks
-    for small variances as well: under :math:`Z^\top D Z = I` both are one problem, whose eigenvalues differ by 1.
+    With orthogonal directions, ``OLPP(graph=Similarity(Chain()))`` maximises the spatial or temporal autocovariance. A Laplacian
+    asks for small variances as well: under :math:`Z^\top D Z = I` both are one problem, whose eigenvalues differ by 1.
 
     Parameters
     ----------
-    graph : Graph or matrix
-        The graph whose weights are W; a matrix W is ``Precomputed(W)``. In a sum, each graph keeps its coefficient.
+    graph : Graph
+        The graph whose weights are W. In a sum, each graph keeps its coefficient.
 
     Examples
     --------
@@ -49,7 +37,7 @@ class Similarity(OfWeights):
            [ 0., -1.,  0.]])
     """
 
-    graph: Graph | ArrayLike
+    graph: Graph
 
     is_laplacian, is_semidefinite = False, False
 
@@ -66,25 +54,20 @@ class Similarity(OfWeights):
 
 
 @dataclass(eq=False, repr=False)
-class DensityCorrected(OfWeights):
+class DensityCorrected(OfOne):
     r"""Divides the density of the rows out of the weights of a graph.
 
     .. math:: W'_{ij} = \frac{W_{ij}}{(d_i d_j)^\alpha}, \qquad d_i = \sum_j W_{ij},
 
-    as diffusion maps do [1]_: the plain Laplacian of a graph of neighbours gives more weight to rows that lie densely.
+    as :class:`lapwing.DiffusionMaps` do: the plain Laplacian of a graph of neighbours gives more weight to rows that lie densely.
 
     Parameters
     ----------
-    graph : Graph or matrix
-        The graph whose weights are W. The weights of the graphs of a sum are added up first. A matrix W is ``Precomputed(W)``.
+    graph : Graph
+        The graph whose weights are W. The weights of the graphs of a sum are added up first.
     alpha : float, default=1.0
         How much of the density is divided out: nothing by 0, half by 1/2 (the Fokker-Planck operator), and all by 1, so that
         eigenvectors tend to those of the surface alone (the operator of Laplace and Beltrami).
-
-    References
-    ----------
-    .. [1] R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis 21, 2006.
-       https://doi.org/10.1016/j.acha.2006.04.006
 
     Examples
     --------
@@ -94,7 +77,7 @@ class DensityCorrected(OfWeights):
     (4, 1)
     """
 
-    graph: Graph | ArrayLike
+    graph: Graph
     alpha: float = 1.0
 
     is_laplacian, is_semidefinite = True, True

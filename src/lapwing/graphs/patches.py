@@ -18,8 +18,7 @@ from ..problem import Term
 from .neighbors import Searching, require_features
 
 BLOCKS_AT_ONCE = 16  # blocks of local matrices that are added up at a time, so that the lists of entries stay short
-# Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
-LARGE = 1e7
+LARGE = 1e7  # times the distortion: of larger patches, the fast formulas lose digits, and slower ones are used
 DENSE_SHARE = 0.02  # where more entries of sparse rows than this share are not 0, their patches are dense (measured)
 WEIGHTS = ("coding_length", "distance", "uniform")
 
@@ -49,10 +48,8 @@ class Reconstruction(Searching):
     >>> import numpy as np
     >>> from lapwing.data import Data
     >>> from lapwing.graphs import Reconstruction
-    >>> Reconstruction(2).weights_matrix(Data(np.array([[0.0], [1.0], [3.0]]))).toarray().round(2)
-    array([[ 0.  ,  1.5 , -0.5 ],
-           [ 0.67,  0.  ,  0.33],
-           [-1.94,  2.94,  0.  ]])
+    >>> Reconstruction(2).weights_matrix(Data(np.array([[0.0], [1.0], [3.0]]))).toarray()[1].round(2)
+    array([0.67, 0.  , 0.33])
     """
 
     n_neighbors: int = 5
@@ -100,13 +97,10 @@ def barycentric_weights(data: Data, rows: np.ndarray, neighbors: np.ndarray, reg
     for block in row_blocks(rows.size, k * max(k, 2 * row_width(data))):
         G = local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
-        # Where all neighbours equal the row, any weights will do, and these give 1/k.
-        ridge = np.where(trace > 0, reg * trace, 1.0)
-        G[:, np.arange(k), np.arange(k)] += ridge[:, None]
+        # Where all neighbours equal the row, any weights will do: 1/k.
+        G[:, np.arange(k), np.arange(k)] += np.where(trace > 0, reg * trace, 1.0)[:, None]
         if reg == 0 and (np.linalg.matrix_rank(G, hermitian=True) < k).any():
-            raise ValueError(
-                "reg=0 leaves a local Gram matrix singular: more neighbours than dimensions, or equal rows"
-            )
+            raise ValueError("reg=0 leaves local Gram matrices singular (too many neighbours?); use reg > 0")
         w = np.linalg.solve(G, np.ones((*G.shape[:2], 1)))[..., 0]
         weights[block] = w / w.sum(axis=1, keepdims=True)
     return weights
@@ -192,17 +186,13 @@ class PatchGraph(Searching):
             yield rows, weigh(rows, squares, G, points), G, points
 
     def _weighing(self, data: Data) -> Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]:
-        """What gives the weights of the rows of patches, from these, their squared distances from the mean of their patch, and
-        the Gram matrices or points of the patches.
-        """
+        """The function from what :meth:`_blocks` knows of patches, squared distances from their means included, to weights."""
         if check_choice("weights", self.weights, WEIGHTS) == "uniform":
             return lambda rows, *_: np.ones(rows.shape)
         if self.weights == "distance":
             return lambda rows, own, *_: distance_weights(own)
         if not data.has_features and (self.dimension is None or self.distortion is None):
-            raise ValueError(
-                'kernel="precomputed" has no dimension and no unit: give dimension= and distortion=, or weights="uniform"'
-            )
+            raise ValueError('kernel="precomputed" has no dimension and no unit; give dimension= and distortion=')
         D = float(data.d) if self.dimension is None else check_positive("dimension", self.dimension)
         squared = 10 * D / self.n_neighbors
         squared = squared if self.distortion is None else check_positive("distortion", self.distortion) ** 2
@@ -249,8 +239,7 @@ def coding_length_weights(
     a, a_less = D / (squared_distortion * m), D / (squared_distortion * (m - 1))
     total = (squares - own).mean(axis=1)
     total_less = total[:, None] - (squares - own - total[:, None]) / (m - 1) + own / (m - 1) ** 2
-    is_large = a_less * trace.max(initial=0) > LARGE
-    if is_large:
+    if a_less * trace.max(initial=0) > LARGE:
         G = points @ points.transpose(0, 2, 1) if G is None else G
         # The added term makes e, whose value is 0, the last eigenvector.
         values, Q = np.linalg.eigh(G + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)
@@ -281,8 +270,7 @@ def coding_length_weights(
     change /= np.maximum(change.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     apart = change - change.mean(axis=1, keepdims=True)
     variance = np.mean(apart**2, axis=1, keepdims=True)
-    equal = variance <= 1e-20
-    return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
+    return np.exp(-(apart**2) / (2 * np.where(variance <= 1e-20, np.inf, variance)))
 
 
 def distance_weights(squared: np.ndarray) -> np.ndarray:
@@ -324,12 +312,10 @@ class CodingLength(PatchGraph):
 
     Examples
     --------
-    The last of these points is far from the line of the others, and gets little weight in their patch:
-
     >>> import numpy as np
     >>> from lapwing.data import Data
     >>> from lapwing.graphs import CodingLength
-    >>> X = np.array([[-6, 0], [-2, 0.4], [0, -0.3], [2, 0.4], [6, 0], [2, -6]])
+    >>> X = np.array([[-6, 0], [-2, 0.4], [0, -0.3], [2, 0.4], [6, 0], [2, -6]])  # the last is far from the line of the others
     >>> rows, weights = CodingLength(5).patches(Data(X))
     >>> dict(zip(rows[0].tolist(), weights[0].round(2).tolist()))
     {0: 0.93, 1: 0.73, 2: 0.62, 3: 0.74, 5: 0.17, 4: 0.96}
@@ -400,8 +386,9 @@ class TangentAlignment(PatchGraph):
         Z_i = H_w (I - \tilde Q_i (\tilde Q_i^\top \tilde Q_i)^{-1} \tilde Q_i^\top) H_w^\top
 
     with :math:`\tilde Q_i = W_i^{-1/2} Q_i` from the leading right singular vectors of the weighted, centred patch (Theorem 2
-    of [1]_). A map Y with small :math:`\operatorname{tr}(Y^\top L Y)` is close to an affine function of the tangent
-    coordinates on every patch. With uniform weights it is local tangent space alignment (LTSA) [2]_.
+    of "Laplacian PCA and its applications", see :class:`CodingLength`). A map Y with small :math:`\operatorname{tr}(Y^\top L Y)`
+    is close to an affine function of the tangent coordinates on every patch. With uniform weights it is local tangent space
+    alignment (LTSA) [1]_.
 
     Parameters
     ----------
@@ -416,8 +403,7 @@ class TangentAlignment(PatchGraph):
 
     References
     ----------
-    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, section 3.
-    .. [2] Z. Zhang and H. Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent space alignment", SIAM
+    .. [1] Z. Zhang and H. Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent space alignment", SIAM
        J. Scientific Computing 26, 2004. https://doi.org/10.1137/S1064827502419154
 
     Examples
@@ -425,10 +411,10 @@ class TangentAlignment(PatchGraph):
     >>> import numpy as np
     >>> from lapwing import LaplacianEigenmaps
     >>> from lapwing.graphs import TangentAlignment
-    >>> along = np.linspace(0, 3, 40)
+    >>> along = np.linspace(0, 3, 40)  # an arc, and the places along it
     >>> model = LaplacianEigenmaps(1, graph=TangentAlignment(5), constraint="identity", extension="affine")
     >>> Z = model.fit_transform(np.c_[np.cos(along), np.sin(along)])
-    >>> bool(abs(np.corrcoef(Z[:, 0], along)[0, 1]) > 0.999)  # the places along the arc
+    >>> bool(abs(np.corrcoef(Z[:, 0], along)[0, 1]) > 0.999)
     True
     """
 

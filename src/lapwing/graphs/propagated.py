@@ -35,8 +35,8 @@ class Propagated(Graph):
     r"""Links rows of the same class, after the known labels have spread to the rows whose label is unknown.
 
     It is for few labels among many rows. First ``map`` learns from the labelled rows alone, and every row gets its place in that
-    map beside its own features, both halves scaled to the same mean length. Then labels spread along the links of nearest
-    neighbours, by features and place together, by Poisson learning [1]_:
+    map beside its features, both scaled to the same mean length. Then labels spread along the links of nearest neighbours, by
+    features and place together, by Poisson learning [1]_:
 
     .. math:: (\Delta - W)\, U = B, \qquad B_i = Y_i - \bar Y \text{ for labelled rows, and 0 for all others,}
 
@@ -74,12 +74,10 @@ class Propagated(Graph):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LPP, KernelLPP
-    >>> from lapwing.graphs import Propagated
+    >>> from lapwing import LPP
     >>> X, true = load_digits(return_X_y=True)
     >>> y = np.where(np.arange(len(true)) % 20, -1, true)  # one label of twenty is known
-    >>> graph = Propagated(KernelLPP("auto", graph="supervised"))
-    >>> model = LPP("auto", graph=graph).fit(X, y)
+    >>> model = LPP("auto", graph="propagate").fit(X, y)
     >>> float(np.mean(model.graph_.labels_ == true).round(2))
     0.96
     """
@@ -91,7 +89,6 @@ class Propagated(Graph):
 
     reads_labels, weighs_classes = True, False
     _unnamed = 2
-
     # Once labels have spread, it is a graph of the classes of these very rows.
     reads_features = property(lambda self: not hasattr(self, "labels_"))
     indexes_rows = property(lambda self: hasattr(self, "labels_"))
@@ -124,9 +121,7 @@ class Propagated(Graph):
             reach = reach_of((rows, cols, d), beside.n)
             return beside.symmetric_weights(rows, cols, np.exp(-SHARPNESS * (d / reach[rows]) ** 2), "mean")
         if not isinstance(graph, Graph) or graph.reads_labels:
-            raise ValueError(
-                f"graph={graph!r} must be a number of neighbours or a graph that reads no labels, as KNN(10)"
-            )
+            raise ValueError(f"graph={graph!r} must be a number of neighbours or a graph that reads no labels: KNN(10)")
         return total_weights(self, graph.fitted(beside), beside)
 
     def _shares(self, beside: Data, codes: np.ndarray, names: np.ndarray, scores: np.ndarray) -> np.ndarray | None:
@@ -136,9 +131,8 @@ class Propagated(Graph):
         if isinstance(self.shares, Mapping):
             given = np.array([self.shares.get(name, np.nan) for name in names.tolist()], dtype=float)
             if set(self.shares) - set(names.tolist()) or not (given > 0).all():
-                raise ValueError(
-                    f"shares={self.shares!r} must give a positive share for each of the classes {names.tolist()}"
-                )
+                wanted = f"a positive share for each of the classes {names.tolist()}"
+                raise ValueError(f"shares={self.shares!r} must give {wanted}")
             return given / given.sum()
         known = np.flatnonzero(codes >= 0)
         if check_choice("shares", self.shares, ("auto", "labels")) == "labels":
@@ -154,8 +148,7 @@ class Propagated(Graph):
         if not data.has_features:
             raise ValueError('Propagated reads features, and with kernel="precomputed" X has none; use graph="semi"')
         if self.map is not None and (isinstance(self.map, type) or not hasattr(self.map, "transform")):
-            such = 'such as KernelLPP("auto", graph="supervised"), or None'
-            raise ValueError(f"map={self.map!r} must be an estimator that transforms, {such}; a number is graph=")
+            raise ValueError(f"map={self.map!r} must be an estimator that transforms, or None; a number is graph=")
         known = np.flatnonzero(codes >= 0)
         X, halves = data.host(data.X), []
         if self.map is not None and np.bincount(codes[known]).max() > 1:

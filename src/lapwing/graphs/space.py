@@ -12,16 +12,15 @@ from scipy import sparse, spatial
 
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data
-from ..neighbors import Edges, is_named
+from ..neighbors import is_named
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
 from .classes import indicators
 from .columns import one_column
-from .neighbors import KNN, NeighborGraph
+from .neighbors import KNN
 
-# Up to this many links per row, links are listed one by one. With more, rows of equal value share factors.
-LISTED_LINKS = 100
+LISTED_LINKS = 100  # per row, up to which links are listed one by one; with more, rows of equal value share factors
 
 
 class OfValues(Graph):
@@ -70,12 +69,10 @@ def factored(M: sparse.csr_array, values: np.ndarray) -> Term:
     return Term(1.0, Structured(values.size, factors=((U, -c),), diag=degrees + Z @ equal), diagonal(degrees))
 
 
-def _with_equal(M: sparse.csr_array, weights: Any) -> sparse.csr_array:
-    """M with the weight of rows of equal value, whose distance is 0, on its diagonal."""
-    equal = float(np.asarray(weights(np.zeros(1)))[0]) if callable(weights) else 1.0
-    M = sparse.csr_array(M + equal * sparse.eye_array(M.shape[0]))
-    M.eliminate_zeros()
-    return M
+def linked_values(points: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> sparse.csr_array:
+    """M of links of weight 1 between values, and among rows of equal value."""
+    M = Data(points).symmetric_weights(rows, cols, np.ones(rows.size))
+    return sparse.csr_array(M + sparse.eye_array(len(points)))
 
 
 @dataclass(eq=False, repr=False)
@@ -111,8 +108,6 @@ class Target(OfValues):
     >>> from lapwing import LPP
     >>> from lapwing.graphs import KNN, Target
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> LPP(2, graph=Target(15)).fit_transform(X, y).shape
-    (442, 2)
     >>> y[::2] = float("nan")  # half of them unknown: the features say who is near as well
     >>> LPP(2, graph=KNN(7) + Target(15)).fit_transform(X, y).shape
     (442, 2)
@@ -133,9 +128,7 @@ class Target(OfValues):
         distinct, own = np.unique(Y[known], axis=0, return_inverse=True)
         if (m := len(distinct)) < 2:
             found = "one target only" if m else "no known target"
-            raise ValueError(
-                f"y has {found}, so there is nothing to tell apart; Target needs two different ones or more"
-            )
+            raise ValueError(f"y has {found}, and Target needs two different ones or more")
         if not callable(self.weights):
             check_choice("weights", self.weights, ("auto", "heat", "binary", "cosine"))
         weights: Any = ("heat", "cosine")[are_sets] if is_named(self.weights, "auto") else self.weights
@@ -146,15 +139,16 @@ class Target(OfValues):
         M = rows.symmetric_weights(*edges[:2], near._weights(rows, edges), self.symmetry)
         values = np.full(data.n, -1)
         values[known] = own.ravel()
-        return _with_equal(M, weights), values
+        # Rows of equal value have the weight of the distance 0.
+        M = M + (weights(np.zeros(1))[0] if callable(weights) else 1.0) * sparse.eye_array(m)
+        return sparse.csr_array(M), values
 
 
 def target_matrix(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
     """Targets as a matrix of numbers, which of its rows are known, and whether the rows are sets of labels."""
     if y is None:
         raise ValueError(
-            "the graph Target requires y to be passed, but the target y is None; pass one number per sample, or a row of them, "
-            "NaN where unknown"
+            "the graph Target requires y to be passed, but the target y is None; NaN marks unknown targets"
         )
     if getattr(getattr(y, "dtype", None), "ordered", False):  # ordered categories of pandas
         codes = np.asarray(getattr(y, "cat", y).codes)
@@ -162,12 +156,10 @@ def target_matrix(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
     try:
         Y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        remedy = "encode grades in their order, as OrdinalEncoder does, or use SameClass for classes without one"
+        remedy = "encode grades in their order, as OrdinalEncoder does, or use SameClass"
         raise ValueError(f"Target reads y as numbers, and it holds something else ({error}); {remedy}") from error
     if Y.ndim not in (1, 2) or len(Y) != n:
-        raise ValueError(
-            f"y has shape {Y.shape}, but X has {n} samples; pass one target, or one row of targets, per sample"
-        )
+        raise ValueError(f"y has shape {Y.shape}, but X has {n} samples; pass one target, or a row of them, per sample")
     if np.isinf(Y).any():
         raise ValueError("y contains infinity; mark unknown targets by NaN")
     Y = Y.reshape(n, -1)
@@ -199,10 +191,6 @@ class Chain(Graph):
     Examples
     --------
     >>> from lapwing.graphs import Chain
-    >>> Chain().build([[3.0], [1.0], [2.0]])[0].laplacian.toarray()
-    array([[ 1., -1.,  0.],
-           [-1.,  2., -1.],
-           [ 0., -1.,  1.]])
     >>> Chain(time=0).build([[3.0], [1.0], [2.0]])[0].laplacian.toarray()
     array([[ 1.,  0., -1.],
            [ 0.,  1., -1.],
@@ -231,30 +219,24 @@ class Chain(Graph):
 def distinct_places(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The distinct places, and for each row which of them it has."""
     if not 2 <= X.shape[1] <= most:
-        raise ValueError(
-            f"{name} takes places of 2 to {most} coordinates, and the rows have {X.shape[1]}; choose the coordinates by "
-            f"On([...], {name}(), beside=True)"
-        )
+        found = f"{name} takes places of 2 to {most} coordinates, and the rows have {X.shape[1]}"
+        raise ValueError(f"{found}; choose them by On([...], {name}(), beside=True)")
     points, place = np.unique(X.toarray() if sparse.issparse(X) else X, axis=0, return_inverse=True)
     return points.astype(np.float64), place.ravel()
 
 
 @dataclass(eq=False, repr=False)
-class Delaunay(OfValues, NeighborGraph):
+class Delaunay(OfValues):
     r"""Links neighbours in space, the edges of the Delaunay triangulation of the rows, in two or three dimensions.
 
-    Two places are linked where some circle (in space, some sphere) through both has no other place inside. Where coordinates
-    stand beside the features, write ``LPP(graph=On(["x", "y"], Delaunay(), beside=True))``. Places on a regular grid have many
-    such triangulations: use :class:`Grid` there.
+    Two places are linked, with weight 1, where some circle (in space, some sphere) through both has no other place inside, and so
+    are rows at one place. Where coordinates stand beside the features, write ``LPP(graph=On(["x", "y"], Delaunay(),
+    beside=True))``. Places on a regular grid have many such triangulations: use :class:`Grid` there.
 
     Parameters
     ----------
     longest : float, default=None
         The length up to which edges are kept, since the triangulation spans holes by long edges. None keeps all.
-    weights : {"binary", "heat"} or callable, default="binary"
-        How much a link counts: 1, or :math:`\exp(-d_{ij}^2 / t)` for the distance d, 0 for rows at one place. A callable maps
-        an array of distances to weights.
-    t : As in :class:`KNN`
 
     Examples
     --------
@@ -265,33 +247,22 @@ class Delaunay(OfValues, NeighborGraph):
 
     _: KW_ONLY
     longest: float | None = None
-    weights: str | Callable[..., ArrayLike] = "binary"
-    t: float | str = "auto"
-
-    metric, metric_params = "euclidean", None
-    resolved = Graph.resolved  # no new rows are placed by it
-
-    def _edges(self, data: Data) -> Edges:
-        """The edges among distinct places. Those that rounding leaves out of the triangulation have one to the nearest in it."""
-        try:
-            triangles = spatial.Delaunay(data.X)
-        except spatial.QhullError as error:
-            why = "they are too few, or all on one line or plane; use KNN or Chain"
-            raise ValueError(f"the {data.n} different places have no triangulation: {why}") from error
-        if not callable(self.weights):
-            check_choice("weights", self.weights, ("binary", "heat"))
-        (starts, ends), near = triangles.vertex_neighbor_vertices, triangles.coplanar
-        rows = np.concatenate([np.repeat(np.arange(data.n), np.diff(starts)), near[:, 0]])
-        cols = np.concatenate([ends, near[:, 2]])
-        d = np.linalg.norm(data.X[rows] - data.X[cols], axis=1)
-        kept = np.full(d.size, True) if self.longest is None else d <= check_positive("longest", self.longest)
-        return rows[kept], cols[kept], d[kept]
 
     def _values(self, data: Data) -> tuple[sparse.csr_array, np.ndarray]:
         points, values = distinct_places(data.X, 3, "Delaunay")
-        rows = Data(points)
-        edges = self._edges(rows)
-        return _with_equal(rows.symmetric_weights(*edges[:2], self._weights(rows, edges)), self.weights), values
+        try:
+            triangles = spatial.Delaunay(points)
+        except spatial.QhullError as error:
+            why = "they are too few, or all on one line or plane; use KNN or Chain"
+            raise ValueError(f"the {len(points)} different places have no triangulation: {why}") from error
+        (starts, ends), near = triangles.vertex_neighbor_vertices, triangles.coplanar
+        # Places that rounding leaves out of the triangulation have an edge to the nearest in it.
+        rows = np.concatenate([np.repeat(np.arange(len(points)), np.diff(starts)), near[:, 0]])
+        cols = np.concatenate([ends, near[:, 2]])
+        if self.longest is not None:
+            kept = np.linalg.norm(points[rows] - points[cols], axis=1) <= check_positive("longest", self.longest)
+            rows, cols = rows[kept], cols[kept]
+        return linked_values(points, rows, cols), values
 
 
 @dataclass(eq=False, repr=False)
@@ -311,11 +282,8 @@ class Grid(OfValues):
     Examples
     --------
     >>> from lapwing.graphs import Grid
-    >>> Grid().build([[0.0, 0], [0, 1], [1, 1], [3, 1]])[0].laplacian.toarray()
-    array([[ 1., -1.,  0.,  0.],
-           [-1.,  2., -1.,  0.],
-           [ 0., -1.,  1.,  0.],
-           [ 0.,  0.,  0.,  0.]])
+    >>> Grid().build([[0.0, 0], [0, 1], [1, 1], [3, 1]])[0].degrees.diagonal()
+    array([1., 2., 1., 0.])
     """
 
     step: float = 1.0
@@ -327,11 +295,7 @@ class Grid(OfValues):
         steps = (points - points.min(axis=0)) / check_positive("step", self.step)
         cells = np.rint(steps)
         if np.abs(steps - cells).max() > 0.01:
-            raise ValueError(
-                f"step={self.step!r} is not that of the places, which lie between the points of its grid; give their distance, "
-                "or use Delaunay"
-            )
+            raise ValueError(f"step={self.step!r} is not that of the places; give their distance, or use Delaunay")
         # Points that are one step apart are near each other, in steps, by the largest or by the sum of their differences.
         pairs = spatial.KDTree(cells).query_pairs(1.5, p=np.inf if self.corners else 1, output_type="ndarray")
-        M = Data(points).symmetric_weights(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))
-        return sparse.csr_array(M + sparse.eye_array(len(points))), values
+        return linked_values(points, *pairs.T), values
