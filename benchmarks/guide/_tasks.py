@@ -14,10 +14,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
-from lapwing.metrics import neighborhood_preservation
 from lapwing.solvers import RankError
 from lapwing_papers.experiments._experiment import Values
 
+from ._measures import trustworthiness
 from ._rivals import CLUSTERING, FEW, LABELLED, LABELLED_MAPS, MAPS, UNSEEN, Rival, nearest
 from ._sets import LabelledSet, Part, split, split_classes
 
@@ -100,7 +100,7 @@ def maps(each: LabelledSet, seed: int, rivals: Rivals = MAPS, with_labels: Rival
         found[name] = {}
         if name not in with_labels:
             found[name] |= {
-                "trustworthiness": 100 * neighborhood_preservation(part.in_units[0], Z)[0],
+                "trustworthiness": 100 * trustworthiness(part.in_units[0], Z, n_neighbors=10),
                 "accuracy in the map": 100 * among_others(Z, part.y),
             }
         if hasattr(model, "transform"):
