@@ -400,7 +400,7 @@ AFTER = {
     ),
     "no attributes": (None, lambda: with_root(lambda schema: schema["content"]["model"].update(content=jsons([1, 2])))),
 }
-N_DAMAGED = 120
+N_DAMAGED = 60
 
 
 def flipped(rng, data):

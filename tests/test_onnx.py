@@ -232,8 +232,7 @@ TAILS = [
 ]
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("labels", ["numbers", "words"])
+@pytest.mark.parametrize(("labels", "classes"), [("numbers", 3), ("words", 2)])
 @pytest.mark.parametrize("model", TAILS, ids=named)
 def test_classifiers(model, labels, classes):
     y = (Y if labels == "numbers" else WORDS[Y].astype(str))[classes > Y]

@@ -763,16 +763,11 @@ def test_standard_input_and_output(iris, model):
     np.testing.assert_allclose(first, LPP(2).fit(X).transform(X)[0], rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("closed", "code", "said"), [("<&-", 1, "-: the file is empty"), (">&-", 1, "output is closed")]
-)
-def test_closed_streams(iris, model, closed, code, said):
-    command = shlex.join([*LAPWING, "transform", str(model), "-", "--drop", "name,species"])
-    source = "" if closed == "<&-" else f"< {shlex.quote(str(iris))}"
-    result = subprocess.run(f"{command} {source} {closed}", shell=True, capture_output=True, text=True)
-    assert (result.returncode, result.stdout) == (code, "")
-    assert said in result.stderr
-    assert result.stderr.count("\n") == 1
+def test_closed_standard_output(iris, model):
+    command = shlex.join([*LAPWING, "transform", str(model), str(iris), "--drop", "name,species"])
+    result = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert "output is closed" in result.stderr
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")

@@ -14,19 +14,11 @@ from sklearn.utils import get_tags
 from .. import tables
 from ..inspection import loadings
 from ..persistence import versions
+from ..reducers import Reducer
 from ..tables import preparation_of
 from ..verification import is_verifiable, verify
 from ._console import print_json, print_table, some
-from ._model import (
-    Taken,
-    are_quantities,
-    before_classes,
-    check_classes,
-    is_ours,
-    last_step,
-    output_names,
-    reads_targets,
-)
+from ._model import Taken, are_quantities, before_classes, check_classes, last_step, output_names, reads_targets
 from ._options import Reading
 
 LEARNT = ("settings", "rank", "n_pca", "n_connected_components", "graph", "eigenvalues", "solver", "certificate")
@@ -113,7 +105,7 @@ def _reducer(model: Any) -> Any:
     """The last estimator of lapwing in a model, or the last step of the model where there is none."""
     if hasattr(model, "reducer_"):
         return _reducer(model.reducer_)
-    ours = [own for _, step in getattr(model, "steps", []) if is_ours(own := _reducer(step))]
+    ours = [own for _, step in getattr(model, "steps", []) if isinstance(own := _reducer(step), Reducer)]
     return ours[-1] if ours else last_step(model)
 
 

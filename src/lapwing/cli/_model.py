@@ -98,11 +98,6 @@ def are_quantities(y: Any) -> bool:
     return y is not None and y.dtype.kind == "f"
 
 
-def is_ours(estimator: Any) -> bool:
-    """Whether it is a method of lapwing, or of a class derived from one."""
-    return isinstance(estimator, Reducer)
-
-
 def last_step(model: Any) -> Any:
     """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that."""
     if hasattr(model, "reducer_"):
@@ -171,9 +166,7 @@ class Taken:
         if gaps.any() and not self._fills_gaps:
             i, j = (int(places[0]) for places in gaps.nonzero())
             where = f"column {str(j) if self.names is None else self.names[j]!r}: a value is missing (the first in row {i + 1})"
-            raise ValueError(
-                f"{where}, and the model fills in none (fit --impute makes one that does); remove such rows"
-            )
+            raise ValueError(f"{where}, and the model fills in none: remove such rows, or use one of fit --impute")
         self._gaps += int(gaps.sum())
 
     def tell(self) -> None:
@@ -225,7 +218,7 @@ def _tell_apart(model: Any, table: Any, named: bool) -> None:
         # scikit-learn sets them only where X is a data frame.
         for part in {model, first} if hasattr(model, "reducer_") else {first}:
             part.feature_names_in_ = np.array(table.feature_names, dtype=object)
-    if table.image_shape is not None and is_ours(last_step(model)):
+    if table.image_shape is not None and isinstance(last_step(model), Reducer):
         last_step(model).image_shape_ = tuple(map(int, table.image_shape))
 
 
@@ -249,7 +242,7 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, re
     if missing.any():
         say(f"{counted(int(missing.sum()), 'label')} of {len(table):,} unknown")
     settle_graph(estimator, choice, bool(missing.any()), column)
-    if missing.any() and required and not is_ours(own):
+    if missing.any() and required and not isinstance(own, Reducer):
         say(f"{method_name(estimator)} is fitted to the {counted(int((~missing).sum()), 'row')} whose label is known")
         return table.take(~missing)
     return table
