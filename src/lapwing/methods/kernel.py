@@ -39,12 +39,9 @@ class KernelLPP(KernelReducer):
     graph
         As in :class:`LPP`. None is ``KNN(5)`` on X, or, with ``kernel="precomputed"``, by the distances of the kernel.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
-        What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions among the
-        kernel's features,
+        What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions of features,
 
-        .. math::
-            \min_\alpha \operatorname{tr}(\alpha^\top K L K \alpha)
-            \quad\text{subject to}\quad \alpha^\top K \alpha = I                                           \tag{2}
+        .. math:: \min_\alpha \operatorname{tr}(\alpha^\top K L K \alpha) \text{ subject to } \alpha^\top K \alpha = I \tag{2}
 
         which is kernel :class:`OLPP`; with ``graph=Reconstruction(5)``, ``-CodingLength(5)`` or ``-Complete()`` it is kernel
         :class:`ONPP`, :class:`LPCA` or PCA. ``"trace-ratio"`` minimises the quotient of both traces under (2), as in

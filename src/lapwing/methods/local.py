@@ -83,10 +83,8 @@ class LPCA(LinearReducer):
         -------
         rows, weights : ndarrays of shape (n_samples, K + 1)
             The rows of X in each patch, and their weights.
-        means : ndarray of shape (n_samples, n_features)
-            Weighted means of the patches.
-        components : ndarray of shape (n_samples, n_components, n_features)
-            Orthonormal rows.
+        means, components : ndarrays of shape (n_samples, n_features) and (n_samples, n_components, n_features)
+            Weighted means of the patches, and orthonormal rows.
         coordinates : ndarray of shape (n_samples, K + 1, n_components)
         """
         check_is_fitted(self)

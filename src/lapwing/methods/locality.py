@@ -38,9 +38,9 @@ class LPP(LinearReducer):
     The rows of X are the samples. W holds the weights of the links, the diagonal matrix D their row sums (the degrees), and
     L = D - W is the Laplacian of the graph.
 
-    Labels act through the graph. ``graph="supervised"`` is linear discriminant analysis with a ridge; without a ridge, and
-    with ``pca=None``, it is linear discriminant analysis itself. After a projection on principal components, on faces, the
-    method is known as Laplacianfaces [2]_. What ``"auto"`` stands for is measured on the page "Defaults".
+    Labels act through the graph. ``graph="supervised"`` is linear discriminant analysis with a ridge, and without one where
+    ``ridge=0, pca=None``. After a projection on principal components, on faces, the method is known as Laplacianfaces [2]_.
+    What ``"auto"`` stands for is measured on the page "Defaults".
 
     Parameters
     ----------

@@ -215,7 +215,6 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     _takes_tensors = _takes_blocks = _takes_weights = False  # the regression reads documents one by one, and in memory
     _rules: ClassVar[Rules] = Rules(ridge=RIDGE, unit_length=True)
     _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "scaling": ("auto", "unit", "constraint")}
-
     default_graph: ClassVar[Any] = staticmethod(partial(KNN, metric="cosine", weights="dot"))
 
     def _pose(self, data: Data, graphs: GraphFacts | None = None) -> Any:
@@ -256,9 +255,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         graph = graph_vectors(problem, self.n_components, pulling)  # the first of (1)
         trace, ridge = float(D.sum() * (1 - F.mean @ F.mean)), chosen.ridge or 0.0  # rows have unit length
         if trace <= 1e-12 * D.sum():
-            raise ValueError(
-                f"all documents are the same up to their length (n_features={data.d}): nothing to tell apart"
-            )
+            raise ValueError(f"all documents are the same up to their length (n_features={data.d})")
         rho = ridge * trace / min(data.n, data.d)
         try:
             a = ridge_regression(F, D, graph.vectors, rho)  # the second of (1)

@@ -368,13 +368,11 @@ class _Multipliers:
     centre ``moves``, the offset is fitted together with U, as the coefficient of the constant vector.
     """
 
-    def __init__(
-        self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float, mu: float, centre: np.ndarray, moves: bool
-    ):
+    def __init__(self, X: np.ndarray, L: Any, k: int, alpha: float, mu: float, centre: np.ndarray, moves: bool):
         self.X, self.L, self.alpha, self.centre, self.moves = X, L, alpha, centre, moves
         self.offset = np.zeros(X.shape[1])
         self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
-        self.Q = self._solved(self._minimised(X, mu), k).vectors
+        self.Q = solve(self._minimised(X, mu), None, k, deflate=np.ones((len(X), 1)), bound=0.0).vectors
         self.size = np.linalg.norm(X)
         self.violation, self.n_steps = np.inf, 0
 
@@ -387,29 +385,18 @@ class _Multipliers:
         self.represented = A
         self._rotate(self._minimised(A, mu), anew)
         self.U = A.T @ self.Q
-        residual = self.residual
-        self.a = residual - multiplier * self.a
+        self.residual = self.X - self.offset - self.Q @ self.U.T
+        self.a = self.residual - multiplier * self.a
         lengths = np.sqrt(np.einsum("ij,ij->i", self.a, self.a))[:, None]
         self.s = np.maximum(1 - 1 / (mu * np.maximum(lengths, 1e-300)), 0)  # eq. 21
-        self.violation = float(np.linalg.norm(self.errors - residual) / self.size)
+        self.errors = self.s * self.a
+        self.violation = float(np.linalg.norm(self.errors - self.residual) / self.size)
         self.mu = mu
         self.n_steps += 1
-
-    @property
-    def residual(self) -> np.ndarray:
-        return self.X - self.offset - self.Q @ self.U.T
-
-    @property
-    def errors(self) -> np.ndarray:
-        return self.s * self.a
 
     def _minimised(self, A: np.ndarray, mu: float) -> LinearOperator:
         """The matrix ``2 alpha / mu L - A Aᵀ``."""
         return symmetric(len(A), lambda V: 2 * self.alpha / mu * (self.L @ V) - A @ (A.T @ V))
-
-    def _solved(self, matrix: LinearOperator, k: int) -> Solution:
-        """The smallest k eigenpairs without the constant."""
-        return solve(matrix, None, k, deflate=np.ones((len(self.X), 1)), bound=0.0)
 
     @property
     def solution(self) -> Solution:
@@ -424,7 +411,7 @@ class _Multipliers:
         """Improve the eigenvectors within the space that they span together with two more products, without the constant."""
         n, k = self.Q.shape
         if anew or 3 * k + ROOM > n:  # in the second case that space would be nearly the whole space
-            found = self._solved(matrix, k)
+            found = solve(matrix, None, k, deflate=np.ones((n, 1)), bound=0.0)
             self.Q, self.values = found.vectors, found.values
             return
         basis, image = self.Q, matrix @ self.Q

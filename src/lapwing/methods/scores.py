@@ -39,7 +39,7 @@ class LaplacianScore(FeatureSelector):
         entries. Distances depend on the scale of the features, and scores do not: standardise features of different units.
     constraint : {"degree", "identity"}, default="degree"
         What counts as the variance of a feature: ``"degree"`` is (1), and ``"identity"`` has I in the place of D, for the
-        samples that have links (thesis eq. 6.9 of [2]_):
+        samples that have links (eq. 6.9 of [2]_):
 
         .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r \tag{2}.
     normalize : As in :class:`LaplacianEigenmaps`

@@ -93,11 +93,9 @@ class LaplacianEigenmaps(FreeReducer):
         own = own if laplacian is None else np.asarray(laplacian.sum(axis=1)).ravel()
         means = (W @ self.embedding_.astype(np.float64)) / np.where(degrees > 0, degrees, 1.0)[:, None]
         share = np.divide(own, degrees, out=np.ones_like(own), where=degrees > 0)[:, None]
-        if self.constraint == "degree":
-            share = share - self.eigenvalues_
-        else:  # where the equation has a pole, the mean of the linked samples is taken
-            share = share - self.eigenvalues_ / np.where(degrees > 0, degrees, np.inf)[:, None]
-        return means / np.where(share > 1e-6, share, 1.0)
+        per = 1.0 if self.constraint == "degree" else np.where(degrees > 0, degrees, np.inf)[:, None]
+        share = share - self.eigenvalues_ / per
+        return means / np.where(share > 1e-6, share, 1.0)  # near its pole, the mean of the linked samples
 
 
 class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
