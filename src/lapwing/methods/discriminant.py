@@ -93,8 +93,7 @@ class LPDP(Supervised, LinearReducer):
 
     References
     ----------
-    .. [1] J. Gui, C. Wang and L. Zhu, "Locality preserving discriminant projections", International Conference on Intelligent
-       Computing, Lecture Notes in Computer Science, Springer, 2010.
+    .. [1] J. Gui, C. Wang and L. Zhu, "Locality preserving discriminant projections", ICIC, Springer LNCS, 2010.
     """
 
     alpha: float = 1.0

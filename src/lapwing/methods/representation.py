@@ -490,8 +490,7 @@ class GraphPCA(_Variance):
 
     for centred X and the Laplacian L of a graph [1]_. Given V, the best coordinates are :math:`Z = (I + \lambda L)^{-1} X V`:
 
-    .. math::
-        \max_V \operatorname{tr}(V^\top X^\top (I + \lambda L)^{-1} X V) \quad\text{subject to}\quad V^\top V = I      \tag{2}
+    .. math:: \max_V \operatorname{tr}(V^\top X^\top (I + \lambda L)^{-1} X V) \quad\text{subject to}\quad V^\top V = I \tag{2}
 
     Parameters
     ----------

@@ -22,9 +22,8 @@ from .locality import NEIGHBORS
 class LaplacianScore(FeatureSelector):
     r"""Laplacian Score: selects the features that differ little between neighbours, compared with how much they vary overall.
 
-    .. math::
-        L_r = \frac{\tilde f_r^\top L \tilde f_r}{\tilde f_r^\top D \tilde f_r}, \qquad
-        \tilde f_r = f_r - \frac{f_r^\top D 1}{1^\top D 1} 1                                     \tag{1}
+    .. math:: L_r = \frac{\tilde f_r^\top L \tilde f_r}{\tilde f_r^\top D \tilde f_r}, \qquad
+        \tilde f_r = f_r - \frac{f_r^\top D 1}{1^\top D 1} 1 \tag{1}
 
     for each column :math:`f_r` of X, with L = D - W the Laplacian of a graph of neighbours and D its degrees [1]_.
     :class:`LPP` minimises the same quotient over all directions. Here it is taken for each feature alone, so that two features
@@ -35,8 +34,8 @@ class LaplacianScore(FeatureSelector):
     n_features_to_select : int or None, default=None
         How many features to keep, the best ones, never a constant one; of equal scores the first ones. None keeps half.
     graph
-        As in :class:`LPP`. The thesis [2]_ takes ``KNN(5, metric="cosine", weights="cosine")``, for data without negative
-        entries. Distances depend on the scale of the features, and scores do not: standardise features of different units.
+        As in :class:`LPP`. None is ``KNN(5)``; the thesis [2]_ takes ``KNN(5, metric="cosine", weights="cosine")``, for data
+        without negative entries. Distances depend on the units of the features, and scores do not: standardise mixed units.
     constraint : {"degree", "identity"}, default="degree"
         What counts as the variance of a feature: ``"degree"`` is (1), and ``"identity"`` has I in the place of D, for the
         samples that have links (eq. 6.9 of [2]_):
@@ -137,12 +136,11 @@ class FisherScore(Supervised, FeatureSelector):
     def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         mean, n = data.mean((data.classes >= 0).astype(np.float64)), data.class_sizes.sum()
         between, within = np.zeros((2, data.d))
-        summed = isinstance(data, Summary)
         for rows in _groups(data.classes):
             own = as_data(data.X[rows], weights=None if data.weights is None else data.weights[rows])
             between += own.size / n * (own.mean() - mean) ** 2
             within += own.form_diagonal(diagonal(np.full(own.n, 1 / n)), own.mean())
-        if summed:  # the rows are class means, and L of the class graph gives the scatter about them
+        if isinstance(data, Summary):  # the rows are class means, and L of the class graph gives the scatter about them
             within = data.form_diagonal(laplacian_sum(problem.minimise), mean) / n
         squares = between + within + mean**2
         varying = ~negligible(between + within, squares, data.dtype)

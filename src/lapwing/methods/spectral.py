@@ -101,9 +101,8 @@ class LaplacianEigenmaps(FreeReducer):
 class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
     r"""Diffusion maps: coordinates whose distances are those of a random walk, whatever the density of the samples.
 
-    .. math::
-        K_{ij} = \frac{W_{ij}}{(q_i q_j)^\alpha}, \quad q_i = \sum_j W_{ij}, \qquad
-        P = D^{-1} K, \quad P \psi = \lambda \psi                                                   \tag{1}
+    .. math:: K_{ij} = \frac{W_{ij}}{(q_i q_j)^\alpha}, \quad q_i = \sum_j W_{ij}, \qquad
+        P = D^{-1} K, \quad P \psi = \lambda \psi \tag{1}
 
     with W the weights of a graph, and 1 for i = j, and D the row sums of K [1]_. Sample i is placed at
     :math:`(\lambda_1^t \psi_1(i), \lambda_2^t \psi_2(i), \dots)`, so that distances say how much walks of t steps differ in
