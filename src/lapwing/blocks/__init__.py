@@ -48,20 +48,15 @@ def as_blocks(X: Any, columns: Any = None) -> Blocks | None:
 
     Examples
     --------
-    >>> import tempfile
-    >>> import numpy as np, pyarrow as pa
-    >>> from pyarrow import dataset, parquet
-    >>> from lapwing import LPP
+    >>> import pyarrow
+    >>> from pyarrow import dataset
+    >>> from lapwing import MMC
     >>> from lapwing.blocks import as_blocks
-    >>> values = np.random.RandomState(0).rand(3, 50)
-    >>> table = pa.table({"a": values[0], "b": values[1], "c": values[2], "label": np.arange(50) % 2})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     parquet.write_table(table, f"{folder}/rows.parquet")
-    ...     rows = dataset.dataset(f"{folder}/rows.parquet")
-    ...     model = LPP(1).fit(as_blocks(rows, columns=["a", "b"]))
-    ...     Z = model.transform(rows)
-    >>> model.feature_names_in_.tolist(), Z.shape
-    (['a', 'b'], (50, 1))
+    >>> table = {"a": [0.0, 1.0, 2.0, 4.0], "b": [1.0, 0.0, 3.0, 2.0], "name": list("pqrs"), "label": [0, 0, 1, 1]}
+    >>> rows = dataset.dataset(pyarrow.table(table))
+    >>> model = MMC(1).fit(as_blocks(rows, columns=["a", "b"]), "label")
+    >>> model.feature_names_in_.tolist(), model.transform(rows).shape
+    (['a', 'b'], (4, 1))
     """
     package = type(X).__module__.partition(".")[0]
     check_rows(X)

@@ -82,6 +82,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
     _takes_blocks: ClassVar[bool] = False  # whether it takes rows on disk or on a cluster
 
+    # Every map writes what F is, what is solved, and what a fitted estimator keeps.
+    _map: ClassVar[Any]
+    _solve: ClassVar[Any]
+    _store: ClassVar[Any]
     _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
     _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
 
@@ -296,16 +300,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         B = diagonal(B.diagonal() > 0) if constraint == "identity" else B
         return Problem(terms, B, ratio=constraint == "trace-ratio")
 
-    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Any:
-        raise NotImplementedError
-
-    def _solve(self, F: Any, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Any:
-        raise NotImplementedError
-
-    def _store(self, data: Data, F: Any, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
-        """Store what the fitted estimator keeps; every map adds its own attributes."""
-        raise NotImplementedError
-
     def _terms(self, data: Data, graphs: auto.GraphFacts) -> list[Term]:
         """The terms of ``graph=``, at least one of which links samples."""
         return build_terms("graph", graphs.graph, data, graphs.equal_say)
@@ -327,7 +321,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return page_of_a_class()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "settings_")
+        return hasattr(self, "graph_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -52,6 +52,7 @@ class FeatureSelector(SelectorMixin, Reducer):
     preset: str = "measured"
     verbose: bool | None = None
 
+    _scores: ClassVar[Any]
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
     _takes_tensors: ClassVar[bool] = True
@@ -78,9 +79,6 @@ class FeatureSelector(SelectorMixin, Reducer):
                 f"n_features_to_select={most} or less"
             )
         return scores, varying, min(max(1, varying.size // 2), most) if k is None else int(k)
-
-    def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-        raise NotImplementedError
 
     def _store(self, data: Data, F: Data, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
         scores, varying, k = found

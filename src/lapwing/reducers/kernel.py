@@ -22,7 +22,6 @@ from ..solvers import fix_signs
 from .base import takes_tensors
 from .projecting import ProjectingReducer
 
-KERNELS_OF_TENSORS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
 LARGEST_KERNEL = 10_000  # the kernel matrix of up to this many samples is formed and decomposed, which takes about 5 GB
 
 
@@ -57,7 +56,7 @@ class KernelReducer(ProjectingReducer):
     ridge: float | str = "auto"
 
     _takes_weights: ClassVar[bool] = True
-    _why_not_on_devices: ClassVar[str] = f"with landmarks= and a kernel of {KERNELS_OF_TENSORS} it takes others, too."
+    _why_not_on_devices: ClassVar[str] = "with landmarks= it takes others, too."
     _takes_blocks: ClassVar[bool] = True
     # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
     _rules: ClassVar[auto.Rules] = auto.Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
@@ -186,10 +185,7 @@ class KernelReducer(ProjectingReducer):
         """Whether the map is a linear one of features that are computed."""
         return self.landmarks is not None or getattr(self, "features", None) is not None
 
-    @property
-    def _takes_tensors(self) -> bool:  # type: ignore[override]
-        named = isinstance(self.kernel, str) and self.kernel in KERNELS_OF_TENSORS
-        return self.landmarks is not None and named
+    _takes_tensors = property(lambda self: self.landmarks is not None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -43,6 +43,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     preset: str = "measured"
     verbose: bool | None = None
 
+    _coordinates: ClassVar[Any]  # of rows under the fitted map
+    _store_map: ClassVar[Any]
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
 
     def transform(self, X: Any) -> Any:
@@ -62,9 +64,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         check_is_fitted(self)
         with verbosity(self.verbose):
             return self._coordinates(validated(self, X, fitting=False, in_blocks=True))
-
-    def _coordinates(self, data: Data) -> Any:
-        raise NotImplementedError
 
     def _solve(
         self, F: Coordinates, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
@@ -149,9 +148,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             "ridge": chosen.ridge,
         }
         self._store_map(data, found.F, V / lengths)
-
-    def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
-        raise NotImplementedError
 
 
 def rounding_of_form(M: Structured, F: Any) -> float:
