@@ -40,10 +40,9 @@ def test_beside_the_transformer_of_scikit_learn(metric, make, n_jobs):
     theirs = KNeighborsTransformer(n_neighbors=4, metric=metric).fit(make(X))
     same(ours.fit_transform(make(X)), theirs.fit_transform(make(X)))
     same(ours.transform(make(NEW)), theirs.transform(make(NEW)))
-    same(ours.kneighbors_graph(), theirs.kneighbors_graph())
-    same(ours.kneighbors_graph(make(NEW), 7, "distance"), theirs.kneighbors_graph(make(NEW), 7, "distance"))
-    for found, expected in zip(ours.kneighbors(make(NEW), 3), theirs.kneighbors(make(NEW), 3), strict=True):
-        np.testing.assert_allclose(found, expected)
+    for given in ((), (make(NEW), 3)):
+        for found, expected in zip(ours.kneighbors(*given), theirs.kneighbors(*given), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
     assert ours.get_feature_names_out()[-1] == "exactneighbors199"
 
 
@@ -112,7 +111,5 @@ def test_bad_requests():
         fitted.kneighbors(NEW, 201)
     with pytest.raises(ValueError, match="n_neighbors=0 must be a whole number"):
         fitted.kneighbors(NEW, 0)
-    with pytest.raises(ValueError, match="mode='weights' must be one of 'connectivity', 'distance'"):
-        fitted.kneighbors_graph(mode="weights")
     with pytest.raises(ValueError, match="n_jobs == 0"):
         fitted.set_params(n_jobs=0).kneighbors()

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from ._arrays import is_foreign
-from ._validation import check_choice, check_count
+from ._validation import check_count
 from .data import validated
 from .graphs import nearest_fitted
 from .neighbors import Request, is_named
@@ -110,7 +110,9 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X : array-like, tensor or sparse matrix of shape (n_queries, n_features)
             The rows. The 0 from a fitted row to itself is stored.
         """
-        return self._graph(*self._found(X, self.n_neighbors + 1))
+        d, cols = self._found(X, self.n_neighbors + 1)
+        starts = np.arange(0, cols.size + 1, cols.shape[1])
+        return sparse.csr_array((d.ravel(), cols.ravel(), starts), shape=(len(cols), self._n_features_out))
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Distances and numbers of the nearest fitted rows, nearest first.
@@ -133,20 +135,6 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if is_foreign(self.X_fit_):
             found = tuple(map(validated(self, self.X_fit_).device.to_caller, found))
         return found if return_distance else found[1]
-
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """The neighbours of :meth:`kneighbors` as a sparse matrix.
-
-        Parameters
-        ----------
-        X, n_neighbors
-            As :meth:`kneighbors` takes them.
-        mode : "connectivity" or "distance", default="connectivity"
-            Whether entries are 1, or distances.
-        """
-        check_choice("mode", mode, ("connectivity", "distance"))
-        d, cols = self._found(X, n_neighbors)
-        return self._graph(d if mode == "distance" else np.ones(d.shape), cols)
 
     def _request(self, k: int) -> Request:
         if is_named(self.metric, "precomputed"):
@@ -171,10 +159,6 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     rows = sparse.csr_array(rows) if fitted.is_sparse else rows.toarray()
                 _, cols, d = map(fitted.host, nearest_fitted(fitted.stacked(rows), fitted.n, self._request(k)))
         return d.reshape(-1, k), cols.reshape(-1, k)
-
-    def _graph(self, values: np.ndarray, cols: np.ndarray) -> sparse.csr_array:
-        starts = np.arange(0, cols.size + 1, cols.shape[1])
-        return sparse.csr_array((values.ravel(), cols.ravel(), starts), shape=(len(cols), self._n_features_out))
 
     _n_features_out = property(lambda self: self.X_fit_.shape[0])
 
