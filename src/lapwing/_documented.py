@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from importlib.metadata import PackageNotFoundError, metadata
 from inspect import cleandoc, signature
 from textwrap import dedent, indent
 from typing import Any, TypeVar
@@ -105,13 +104,3 @@ def _section(owner: Any, section: re.Match[str]) -> str:
     ordered = sorted(found, key=lambda names: order.index(bare) if (bare := names.lstrip("*")) in order else -1)
     written = f"{title}\n----------\n" + "".join(found[names] for names in ordered) + "\n" * body.endswith("\n\n")
     return written if found else ""
-
-
-def page_of_a_class() -> str:
-    """The address of a class in the documentation, with ``{estimator_name}`` for its name; empty where metadata have none."""
-    try:
-        urls = metadata(__package__).get_all("Project-URL") or []
-    except PackageNotFoundError:
-        urls = []
-    found = [url.rstrip("/") for name, _, url in (line.partition(", ") for line in urls) if name == "Documentation"]
-    return f"{found[0]}/generated/{__package__}.{{estimator_name}}.html" if found else ""

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import auto
 from .._arrays import is_foreign
-from .._documented import Documented, page_of_a_class
+from .._documented import Documented
 from .._extras import VERBOSE
 from .._labels import class_codes, label_array
 from .._validation import caller_stacklevel, check_count
@@ -87,7 +87,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _solve: ClassVar[Any]
     _store: ClassVar[Any]
     _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
-    _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
 
     def __init__(self) -> None:
         """A map has parameters, and stores them."""
@@ -315,10 +314,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         for leaf in rows_counted(graphs):
             return f'{type(leaf).__name__} counts rows; use a graph of classes, as graph="supervised", or repeat rows'
         return None
-
-    @property
-    def _doc_link_template(self) -> str:
-        return page_of_a_class()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "graph_")
