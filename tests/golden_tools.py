@@ -367,9 +367,5 @@ def _(names: Names) -> Record:
     table = names.of("tables", "read")(path, label="kind", id="name", mixed=True)
     prepared = names.of("tables", "prepare")(table)
     steps = [step for _, step in prepared.steps]
-    X = (
-        make_pipeline(*steps).fit_transform(prepared.given if prepared.given is not None else table.X)
-        if steps
-        else table.X
-    )
+    X = make_pipeline(*steps).fit_transform(table.X)
     return Record({"names": list(table.feature_names), "labels": list(table.y[:4])}, {"rows": dense(X)})

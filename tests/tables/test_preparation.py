@@ -107,7 +107,7 @@ def test_whoever_reads_the_file(tmp_path, name):
         "pandas of pyarrow": pandas.read_csv(path, sep=delimiter, dtype_backend="pyarrow"),
         "polars": polars.read_csv(path, separator=delimiter, infer_schema_length=None),
         "polars as text": polars.read_csv(path, separator=delimiter, infer_schema=False),
-        "to_frame": read(path, mixed=True).to_frame(),
+        "as a frame": read(path, mixed=True).X.to_pandas(),
     }
     with warnings.catch_warnings():
         if name in WITH_WORDS:
@@ -317,7 +317,7 @@ def test_a_missing_header_is_told(tmp_path):
     ("cells", "said"),
     [
         (["1", "2", "3", "four"], "3 of 4 values are numbers, but not 'four' (the first in row 4)"),
-        (["2024-01-31", "31.01.2024"], "dates are written in more than one way, such as '2024-01-31' and '31.01.2024'"),
+        (["2024-01-31", "31.01.2024"], "dates are written in more than one way"),
         (["€5", "$6", "€7"], "numbers are written in more than one way, or in more than one unit"),
         (["5%", "0.05", "7%"], "numbers are written in more than one way, or in more than one unit"),
         (["1.5", "2,25", "3"], "numbers are written in more than one way"),
@@ -358,27 +358,18 @@ def test_another_decimal_sign_is_read():
 # Frames and arrays
 
 
-def test_columns_by_name_or_by_place():
+def test_columns_by_name():
     frame = pandas.DataFrame({"id": [7, 8, 9], "b": ["x", "y", "x"], "a": [1, 2, 3]})
     preparation = Preparation().fit(frame)
     assert preparation.feature_names_in_.tolist() == ["b", "a"] == preparation.get_feature_names_out().tolist()
     assert preparation.left_out_ == {"id": "names the rows"}
     expected = [["x", 1.0], ["y", 2.0], ["x", 3.0]]
     assert preparation.transform(frame[["a", "b"]]).tolist() == expected
-    assert preparation.transform(frame[["b", "a"]].to_numpy()).tolist() == expected
     with pytest.raises(ValueError, match="no column 'b', on which the model was fitted; there are column 'a'"):
         preparation.transform(frame[["a"]])
-    with pytest.raises(ValueError, match="X has 3 columns, but Preparation was fitted with 2"):
+    with pytest.raises(ValueError, match="X of ndarray has no columns with names; pass a data frame"):
         preparation.transform(frame.to_numpy())
     assert clone(preparation).get_params() == {"categories": (), "text": (), "match_case": False, "missing": ()}
-
-
-def test_arrays_keep_their_places():
-    X = np.array([[1.0, np.nan, 3], [4, np.nan, 6]])
-    np.testing.assert_array_equal(Preparation().fit_transform(X), X)
-    assert Preparation().fit_transform(X.astype(np.float32)).dtype == np.float32
-    with pytest.raises(ValueError, match="must have rows and columns"):
-        Preparation().fit([1, 2, 3])
 
 
 def test_every_type_of_a_column():

@@ -23,12 +23,11 @@ parquet = pytest.importorskip("pyarrow.parquet")
 Image = pytest.importorskip("PIL.Image")
 
 
-HEAD, BLOCK = 2**12, 2**14  # bytes; files of some kilobytes have several blocks
+ROWS, BLOCK = 2**12, 2**14  # files of some kilobytes have several blocks
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("lapwing.tables.columns.HEAD", HEAD)
     monkeypatch.setattr("lapwing.tables.columns.BLOCK", BLOCK)
 
 
@@ -123,22 +122,22 @@ def test_long_lines_and_many_blocks(text):
     wide = np.arange(800.0).reshape(2, -1)
     names = [f"a gene with quite a long name {j}" for j in range(wide.shape[1])]
     lines = [",".join(names), *(",".join(map(repr, row.tolist())) for row in wide)]
-    assert len(lines[0]) > HEAD
+    assert len(lines[0]) > ROWS
     table = read(text("\n".join(lines)))
     np.testing.assert_array_equal(table.X, wide)
     assert table.feature_names == names
-    long = text("a,kind\n" + "1,2\n" * 3 * HEAD + "0.5,x\n", "long.csv")  # later rows are of other types than the first
+    long = text("a,kind\n" + "1,2\n" * 3 * ROWS + "0.5,x\n", "long.csv")  # later rows are of other types than the first
     pieces = list(batches(long, label="kind"))
     assert len(pieces) > 2
-    assert sum(map(len, pieces)) == 3 * HEAD + 1
+    assert sum(map(len, pieces)) == 3 * ROWS + 1
     assert pieces[-1].X[-1, 0] == 0.5
     assert pieces[-1].y[-1] == "x"
 
 
 def test_standard_input(monkeypatch):
-    content = b"a,b\n" + b"1,2\n" * HEAD
+    content = b"a,b\n" + b"1,2\n" * ROWS
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    np.testing.assert_array_equal(read("-").X, np.tile([1, 2], (HEAD, 1)))
+    np.testing.assert_array_equal(read("-").X, np.tile([1, 2], (ROWS, 1)))
 
 
 def test_standard_input_is_taken_as_it_comes(monkeypatch, tmp_path):
@@ -310,14 +309,10 @@ def test_npz(tmp_path, keys):
         tmp_path / "d.npz",
         **dict(zip(keys, (X, y), strict=True)),
         other=y[::-1],
-        image_shape=[2, 2],
-        names=list("abcdef"),
     )
-    table = read(tmp_path / "d.npz", id="names")
+    table = read(tmp_path / "d.npz")
     np.testing.assert_array_equal(table.X, X)
     np.testing.assert_array_equal(table.y, y)
-    assert table.ids.tolist() == list("abcdef")
-    assert table.image_shape == (2, 2)
     np.testing.assert_array_equal(read(tmp_path / "d.npz", label="other").y, y[::-1])
 
 
@@ -424,24 +419,6 @@ def test_hidden_folders_are_no_classes(tmp_path, hidden):
     assert read(tmp_path / ".root").y.tolist() == ["ant"]
 
 
-@pytest.mark.parametrize("deep", [np.full((4, 6), 1000, np.uint16), np.full((4, 6), 0.5, np.float32)])
-@pytest.mark.parametrize("mode", ["L", "RGB"])
-@pytest.mark.parametrize("grey", [None, True, False])
-def test_depths_are_not_mixed(tmp_path, deep, mode, grey):
-    picture(tmp_path / "a" / "1.png", mode=mode)
-    (tmp_path / "b").mkdir()
-    Image.fromarray(deep).save(tmp_path / "b" / "2.tif")
-    said = message(tmp_path, grey=grey)
-    assert "depth" in said
-    assert "1.png" in said
-    assert "2.tif" in said
-    (tmp_path / "a" / "1.png").unlink()
-    if grey is False:
-        assert "more than 8 bits" in message(tmp_path, grey=grey)
-    else:
-        np.testing.assert_array_equal(read(tmp_path, grey=grey).X, deep.reshape(1, -1))
-
-
 def test_colours(tmp_path):
     grey, colour = picture(tmp_path / "a" / "1.png"), picture(tmp_path / "b" / "1.png", mode="RGBA")
     table = read(tmp_path)
@@ -451,11 +428,14 @@ def test_colours(tmp_path):
     assert read(tmp_path, grey=True).image_shape == (4, 6)
 
 
-def test_sixteen_bits_stay(tmp_path):
-    pixels = np.arange(24, dtype=np.uint16).reshape(4, 6) * 2000
-    (tmp_path / "a").mkdir()
-    Image.fromarray(pixels).save(tmp_path / "a" / "1.png")
-    np.testing.assert_array_equal(read(tmp_path).X, pixels.reshape(1, -1))
+@pytest.mark.parametrize("deep", [np.full((4, 6), 1000, np.uint16), np.full((4, 6), 0.5, np.float32)])
+def test_more_than_eight_bits(tmp_path, deep):
+    picture(tmp_path / "a" / "1.png")
+    (tmp_path / "b").mkdir()
+    Image.fromarray(deep).save(tmp_path / "b" / "2.tif")
+    said = message(tmp_path)
+    assert "2.tif: pixels of more than 8 bits" in said
+    assert ".npy" in said
 
 
 def test_turned_as_the_camera_says(tmp_path):
@@ -471,8 +451,8 @@ def test_images_of_two_sizes(tmp_path):
     picture(tmp_path / "a" / "one.png")
     picture(tmp_path / "b" / "two.png", shape=(5, 7))
     said = message(tmp_path)
-    assert "one.png is 6 x 4" in said
-    assert "two.png is 7 x 5" in said
+    assert "one.png is 6x4" in said
+    assert "two.png is 7x5" in said
     assert "--resize 6x4" in said
     assert read(tmp_path, resize=(3, 2)).image_shape == (2, 3)
 
@@ -504,8 +484,6 @@ GOOD = "a,b,kind\n1,2,x\n3,4,y\n"
         (GOOD, {"drop": ["q"]}, ["drop='q'"]),
         (GOOD, {"label": "kind", "drop": ["a", "b"]}, ["no column is left"]),
         ("1,2\n3,4\n", {"label": "2"}, ["label='2'", "0 to 1"]),
-        ("a,b\n1,2\n3,\n", {}, ["column 'b'", "missing", "row 2", "--drop b"]),
-        ("a,b\n1,2\n3,NaN\n", {}, ["column 'b'", "missing", "row 2"]),
         ("a,b\n-inf,2\n3,1\n", {}, ["column 'a'", "infinite", "row 1"]),
         ("a,b\n1,2\n3\n", {}, ["Row #3: Expected 2 columns, got 1"]),
         (
@@ -514,16 +492,17 @@ GOOD = "a,b,kind\n1,2,x\n3,4,y\n"
             ["label='country'", "columns have no names", "--header"],
         ),
         ("a,b,\n1,2,\n", {}, ["column ''", "a delimiter ends each line", "--drop ''"]),
-        ("a,b\n" + "1,x\n" * HEAD + '1,"' + "x\n" * 2**16, {"id": "b"}, [f"longer than {BLOCK:,} bytes", "last quote"]),
+        ("a,b\n" + "1,x\n" * ROWS + '1,"' + "x\n" * 2**16, {"id": "b"}, [f"longer than {BLOCK:,} bytes", "last quote"]),
         ("a,a\n1,2\n", {}, ["column 'a' more than once"]),
         (",a\n0,1\n", {}, ["column ''", "--drop ''"]),
         ("text\nhello world\nlapwings nest\n", {}, ["column 'text' is not numeric", "TfidfVectorizer"]),
         ("", {}, ["empty"]),
         ("\n \n", {}, ["empty"]),
         ("a,b\n", {}, ["no rows"]),
-        ("a,b\n" + "1,2\n" * HEAD + "1,x\n", {}, ["column 'b'", "'x'", f"row {HEAD + 1}"]),
-        ("drop,b,c\n" + "y,1,2\n" * HEAD + "y,1,x\n", {"drop": ["drop"]}, ["column 'c'", "'x'", f"row {HEAD + 1}"]),
+        ("a,b\n" + "1,2\n" * ROWS + "1,x\n", {}, ["column 'b'", "'x'", f"row {ROWS + 1}"]),
+        ("drop,b,c\n" + "y,1,2\n" * ROWS + "y,1,x\n", {"drop": ["drop"]}, ["column 'c'", "'x'", f"row {ROWS + 1}"]),
         (b"\x80\x00,b\n1,2\n", {}, ["UTF-8", "iconv"]),
+        ("a,b\n1,2\n".encode("utf-16"), {}, ["UTF-8", "iconv"]),
     ],
 )
 def test_bad_csv(text, content, options, said):
@@ -538,7 +517,7 @@ def test_bad_parquet(tmp_path, text):
     path = tmp_path / "t.parquet"
     parquet.write_table(pa.table({"a": [1.0, None, 3.0], "b": [1, 2, 3], "s": ["x", "y", "z"]}), path, row_group_size=1)
     assert "column 's' is not numeric" in message(path)
-    assert "column 'a': a value is missing (the first in row 2)" in message(path, label="s")
+    np.testing.assert_array_equal(read(path, label="s").X, [[1, 1], [np.nan, 2], [3, 3]])
     path.write_bytes(path.read_bytes()[:-10])
     assert "not a readable Parquet file" in message(path)
 
@@ -551,16 +530,12 @@ def test_bad_matrices(tmp_path, text):
     np.save(tmp_path / "objects.npy", np.array([[None, 1]], dtype=object))
     assert "not a readable NumPy file" in message(tmp_path / "objects.npy")
     np.save(tmp_path / "nan.npy", np.array([[0.0, 1.0], [2.0, np.nan]]))
-    assert "column '1': a value is missing (the first in row 2)" in message(tmp_path / "nan.npy")
     assert "neither a number of a column nor a file" in message(tmp_path / "nan.npy", label="kind")
     np.save(tmp_path / "y.npy", np.arange(3))
     assert "labels" in message(tmp_path / "nan.npy", label=str(tmp_path / "y.npy"))
     np.savez(tmp_path / "d.npz", Z=np.eye(2))
     assert "it has Z" in message(tmp_path / "d.npz")
-    X = random_sparse(0)
-    X.data[3] = np.inf
-    sparse.save_npz(tmp_path / "s.npz", X)
-    assert "infinite" in message(tmp_path / "s.npz")
+    sparse.save_npz(tmp_path / "s.npz", random_sparse(0))
     assert "sparse" in message(tmp_path / "s.npz", drop=["1"])
     assert "Matrix Market" in message(text("%%Nothing\n", "x.mtx"))
     mmwrite(tmp_path / "complex.mtx", sparse.coo_array(np.eye(2) * 1j))

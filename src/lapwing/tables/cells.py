@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import product
 from numbers import Number
 from typing import Any
@@ -49,9 +49,10 @@ def cells_of(column: Any, marks: Collection[str] = (), as_text: bool = False) ->
     ``marks`` mean missing values beside the usual ones; ``as_text`` names numbers and dates, too, as categories are named.
     """
     values = values_of(column if as_text else _numbers_of_arrow(column, marks))
+    numbers = [value for mark in marks if (value := plain(mark)) is not None]
     if values.dtype.kind in "biuf" and not as_text:
-        is_single = values.dtype.kind == "f" and values.dtype.itemsize <= 4
-        return _without(values.astype(np.float32 if is_single else np.float64), marks)
+        floats = values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64)
+        return np.where(np.isin(floats, numbers), floats.dtype.type(np.nan), floats) if numbers else floats
     cells = (values.astype(f"{values.dtype.kind}8[us]") if values.dtype.kind in "mM" else values).tolist()
     try:
         known = {cell: _cell(cell, marks) for cell in set(cells)}
@@ -61,7 +62,7 @@ def cells_of(column: Any, marks: Collection[str] = (), as_text: bool = False) ->
     if not as_text and (kinds == {datetime} or values.dtype.kind == "M"):
         return np.array([known[cell] for cell in cells], dtype="datetime64[us]")
     if not as_text and kinds == {float}:
-        return _without(np.array([known[cell] for cell in cells], dtype=np.float64), marks)
+        return cells_of(np.array([known[cell] for cell in cells], dtype=np.float64), marks)
     texts = {cell: _name(cell, plain, marks) for cell, plain in known.items()}
     return np.array([texts[cell] for cell in cells], dtype=object)
 
@@ -70,11 +71,9 @@ def values_of(column: Any) -> np.ndarray:
     """A column of any library as an array. Rows that have the same word of an Arrow dictionary share one object."""
     if not hasattr(getattr(column, "type", None), "index_type"):
         return np.asarray(column)
-    chunks = [np.array([], dtype=object)]
-    for chunk in getattr(column, "chunks", [column]):
-        words = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
-        chunks.append(words[chunk.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)])
-    return np.concatenate(chunks)
+    column = column.combine_chunks() if hasattr(column, "chunks") else column
+    words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+    return words[column.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
 
 
 def _numbers_of_arrow(column: Any, marks: Collection[str]) -> Any:
@@ -90,11 +89,6 @@ def _numbers_of_arrow(column: Any, marks: Collection[str]) -> Any:
         return column
 
 
-def _without(values: np.ndarray, marks: Collection[str]) -> np.ndarray:
-    numbers = [value for mark in marks if (value := plain(mark)) is not None]
-    return np.where(np.isin(values, numbers), values.dtype.type(np.nan), values) if numbers else values
-
-
 def _cell(cell: Any, marks: Collection[str]) -> str | float | datetime | None:
     """A cell as text, number or date of Python, which is in UTC where it had a time zone; None where it is missing."""
     if isinstance(cell, str):
@@ -105,12 +99,13 @@ def _cell(cell: Any, marks: Collection[str]) -> str | float | datetime | None:
     if isinstance(cell, timedelta):
         return cell / timedelta(days=1)
     if isinstance(cell, date):
-        return _naive(cell if isinstance(cell, datetime) else datetime.combine(cell, time()))
+        return _moment(cell.isoformat())
     return float(cell) if isinstance(cell, Number | np.bool_) else str(cell)  # type: ignore[arg-type]
 
 
-def _naive(moment: datetime) -> datetime:
-    moment = datetime.fromisoformat(moment.isoformat())
+def _moment(text: str) -> datetime:
+    """A date of ISO 8601, in UTC where it has a time zone."""
+    moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
@@ -119,8 +114,8 @@ def _name(cell: Any, plain: Any, marks: Collection[str]) -> str | None:
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell)).lower()
     if isinstance(plain, float):
-        plain = repr(int(plain) if plain.is_integer() else plain)
-        return None if plain in marks else plain
+        name = repr(int(plain) if plain.is_integer() else plain)
+        return None if name in marks else name
     return plain.isoformat(" ").removesuffix(" 00:00:00") if isinstance(plain, datetime) else plain
 
 
@@ -183,7 +178,7 @@ def _date(cell: str, form: str) -> tuple[float, str] | None:
         if form != ISO:
             moment = datetime.strptime(cell, form)
         elif re.match(r"\d{4}-\d\d-\d\d", cell):  # a number such as 20240101 is not a date
-            moment = _naive(datetime.fromisoformat(cell))
+            moment = _moment(cell)
         else:
             return None
     except ValueError:

@@ -29,7 +29,7 @@ ROW_NAMES = re.compile(  # Names of columns that name rows, such as id, customer
     r"(?i:id|idx|index|row|row_?id|uid|uuid|guid)|.*[_\W](?i:id|idx|index|key|no|nr|number|uid|uuid|guid)|.*[a-z](Id|ID|Key|No|Nr)"
 )
 NAMES_ROWS = "names the rows"
-GIVEN = "when the model was fitted"
+NUMBER = {"kind": "number", "written": None, "unit": ""}
 
 
 class UnseenCategories(UserWarning):
@@ -60,8 +60,8 @@ class UnseenCategories(UserWarning):
 class Preparation(TransformerMixin, BaseEstimator):
     """Turns the columns of a table into numbers and categories, however the table was read.
 
-    It takes data frames of pandas and polars, tables of pyarrow, dictionaries of columns, and arrays. Columns may be text or
-    have types: the same cells give the same numbers. ``fit`` decides what each column holds, from its cells and its name:
+    It takes data frames of pandas and polars, tables of pyarrow, and dictionaries of columns. Columns may be text or have
+    types: the same cells give the same numbers. ``fit`` decides what each column holds, from its cells and its name:
 
     - **Numbers**, also with blanks around them, separated thousands (``3,160``), a decimal comma (``1.234,50``), and a currency
       or per cent sign (``€78.37``, ``71.7%``). ``1,234`` is 1234, unless another column has a decimal comma. Yes and no, true
@@ -76,8 +76,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     is mostly numbers, with a few words among them, is refused, and so is one whose dates are written in two ways. ``fit`` warns
     of what only the author of a table can know: numbers that look like marks of missing values or are far from all others, text
     with numbers in it, and categories in upper and lower case. ``transform`` warns once, by :class:`UnseenCategories`, of rows
-    with new categories. scikit-learn's ``SimpleImputer``, ``OneHotEncoder`` and scalers come after it; :func:`prepare` puts all
-    of them together.
+    with new categories. :func:`prepare` puts scikit-learn's imputer, encoder and scaler after it.
 
     Parameters
     ----------
@@ -101,9 +100,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     n_gaps_ : int
         How many cells of the columns that are used were missing.
     n_features_in_ : int
-        The number of columns that are used; of an array, of all columns.
+        The number of columns that are used.
     feature_names_in_ : ndarray of str
-        The names of the columns that are used, where they have names. Later tables need these, in any order.
+        The names of the columns that are used. Later tables need these, in any order, and may have others beside them.
 
     Examples
     --------
@@ -132,48 +131,44 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> Preparation:
-        """Decide what each column of a data frame, table, dict of columns or array holds; ``y`` takes no part."""
+        """Decide what each column of a data frame, table or dict of columns holds; ``y`` takes no part."""
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Decide what each column holds, and give the columns that are used, as :meth:`transform` does."""
-        given, named = _columns(X)
         asked = {*self.categories, *self.text}
-        cells = self._cells(given, asked)
-        decimal, columns, values, bad = _decimal_of(cells), {}, {}, {}
+        cells = self._cells(_columns(X), asked)
+        decimal, columns, values, left_out, bad = _decimal_of(cells), {}, {}, {}, {}
         for name, own in cells.items():
             try:
-                columns[name] = self._column(name, own, decimal)
-                values[name] = typed_values(own, columns[name], fold=self._fold)
+                column = self._column(name, own, decimal)
+                found = typed_values(own, column, fold=self._fold)
             except ValueError as error:
                 bad[name] = str(error)
+                continue
+            if name not in asked and (why := _why_useless(name, column, found)):
+                left_out[name] = why
+            else:
+                columns[name], values[name] = column, found
         if bad:
             raise ValueError(_unreadable(bad))
-        why = {name: _why_useless(name, columns[name], values[name], named) for name in columns if name not in asked}
-        self.left_out_ = {name: reason for name, reason in why.items() if reason}
-        self.columns_ = {name: column for name, column in columns.items() if name not in self.left_out_}
-        if not self.columns_:
+        if not columns:
             remedy = "--categories or --text takes a column all the same"
-            raise ValueError(f"no column is left to project: {reasons(self.left_out_)}; {remedy}")
-        used = {name: values[name] for name in self.columns_}
-        self.n_gaps_ = sum(int(_gaps(own).sum()) for own in used.values())
-        self.n_features_in_ = len(self.columns_) if named else len(given)
-        if named:
-            self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # of an earlier fit
-        doubts = {name: _doubt(self.columns_[name], used[name], cells[name]) for name in used if name not in asked}
+            raise ValueError(f"no column is left to project: {reasons(left_out)}; {remedy}")
+        self.columns_, self.left_out_, self.n_features_in_ = columns, left_out, len(columns)
+        self.feature_names_in_ = np.array(list(columns), dtype=object)
+        self.n_gaps_ = sum(int(gaps_of(own).sum()) for own in values.values())
+        doubts = {name: _doubt(columns[name], values[name], cells[name]) for name in columns if name not in asked}
         if said := [f"column {name!r}: {doubt}" for name, doubt in doubts.items() if doubt]:
             what = f"the table does not say what these are: {'; '.join(said)}"
             warnings.warn(what, UserWarning, stacklevel=caller_stacklevel())
-        return np.column_stack([*used.values()])
+        return np.column_stack([*values.values()])
 
     def transform(self, X: Any) -> np.ndarray:
-        """The columns that are used, as an array of floats, or, with categories, of objects: floats and text.
+        """The columns that are used, found by name: an array of floats, or, with categories, of objects: floats and text.
 
-        Columns are found by their names, and others may be beside them; those of an array are those that were fitted. Missing
-        are NaN, and ``""`` in text.
+        Missing are NaN, and ``""`` in text.
         """
         return np.column_stack([*self._values(X).values()])
 
@@ -189,7 +184,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns that are used."""
         check_is_fitted(self)
-        return np.array(list(self.columns_), dtype=object)
+        return self.feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -204,12 +199,14 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     def _cells(self, given: Mapping[str, Any], as_text: Collection[str]) -> dict[str, np.ndarray]:
         marks = {form for mark in self.missing for form in (str(mark).strip(), as_named(str(mark).strip()))}
-        cells = {}
+        cells, bad = {}, {}
         for name, column in given.items():
             try:
                 cells[name] = cells_of(column, marks, name in as_text)
             except ValueError as error:
-                raise ValueError(_unreadable({name: str(error)})) from error
+                bad[name] = str(error)
+        if bad:
+            raise ValueError(_unreadable(bad))
         return cells
 
     def _column(self, name: str, cells: np.ndarray, decimal: str) -> dict[str, Any]:
@@ -219,7 +216,12 @@ class Preparation(TransformerMixin, BaseEstimator):
             if max(Counter(word for cell in cells for word in {*_words(cell).split()}).values(), default=0) < 2:
                 raise ValueError("no word stands in two rows, so it is no text")
             return {"kind": "text", "written": None}
-        column = _category(counts) if name in self.categories else _kind(cells, counts, decimal)
+        if name in self.categories:  # numbers are named as a reader would write them that made numbers of them
+            written = "numbers" if _all_plain(counts) else None
+            known = {as_named(cell) if written else cell for cell in counts}
+            column: dict[str, Any] = {"kind": "category", "written": written, "known": known}
+        else:
+            column = _kind(cells, counts, decimal)
         if column["kind"] == "category":
             often = sorted(column["known"], key=lambda name: (counts[name], name))
             column["known"] = sorted({self._fold(name): name for name in often}.values())
@@ -227,7 +229,9 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     def _values(self, X: Any) -> dict[str, np.ndarray]:
         check_is_fitted(self)
-        given = self._found(*_columns(X))
+        given = _columns(X)
+        if missing := [name for name in self.columns_ if name not in given]:
+            raise ValueError(f"no {listed(missing)}, on which the model was fitted; there are {listed([*given])}")
         words = [name for name, column in self.columns_.items() if column["kind"] in ("category", "text")]
         cells = self._cells({name: given[name] for name in self.columns_}, words)
         decimal, values, unseen = _decimal_of(cells), {}, {}
@@ -242,25 +246,15 @@ class Preparation(TransformerMixin, BaseEstimator):
             warnings.warn(UnseenCategories(unseen), stacklevel=caller_stacklevel())
         return values
 
-    def _found(self, given: dict[str, Any], named: bool) -> dict[str, Any]:
-        """The columns that were fitted, by their names, or by their places."""
-        if named and hasattr(self, "feature_names_in_"):
-            if missing := [name for name in self.columns_ if name not in given]:
-                raise ValueError(f"no {listed(missing)}, on which the model was fitted; there are {listed([*given])}")
-            return given
-        if len(given) != self.n_features_in_:
-            raise ValueError(f"X has {len(given)} columns, but Preparation was fitted with {self.n_features_in_}")
-        return dict(zip(getattr(self, "feature_names_in_", given), given.values(), strict=True))
-
 
 def plain_rows(table: Any, categories: Sequence[str] = ()) -> np.ndarray:
     """The columns of a table as numbers, and ``categories`` as text with NaN for gaps. One error names all that are neither."""
     columns, bad = {}, {}
-    for name, column in _columns(table)[0].items():
+    for name, column in _columns(table).items():
         try:
             cells = cells_of(column, as_text=name in categories)
             if name in categories:
-                columns[name] = np.array([np.nan if cell is None else cell for cell in cells.tolist()], dtype=object)
+                columns[name] = np.array([np.nan if cell is None else cell for cell in cells], dtype=object)
             else:
                 columns[name] = typed_values(cells, NUMBER)
         except ValueError as error:
@@ -275,48 +269,35 @@ def plain_rows(table: Any, categories: Sequence[str] = ()) -> np.ndarray:
     return np.column_stack([*columns.values()])
 
 
-def _columns(X: Any) -> tuple[dict[str, Any], bool]:
-    """The columns by name, and whether the names are theirs or numbers that stand for their places."""
+def _columns(X: Any) -> dict[str, Any]:
+    """The columns by name."""
     if hasattr(X, "column_names"):  # a table of pyarrow, which is slow at looking up one of many names
-        check_once(X.column_names)
-        return dict(zip(X.column_names, X.columns, strict=True)), True
-    if keys := list(X if isinstance(X, Mapping) else getattr(X, "columns", ())):
-        check_once([str(key) for key in keys])
-        return {str(key): X[key] for key in keys}, True
-    X = X if hasattr(X, "dtype") else np.array(X, dtype=object)
-    if not isinstance(X, np.ndarray) or X.ndim != 2:
-        raise ValueError(f"X of {type(X).__name__} and shape {np.shape(X)} must have rows and columns, as a table has")
-    return {str(j): column for j, column in enumerate(X.T)}, False
-
-
-def check_once(names: Sequence[str]) -> None:
+        names, columns = X.column_names, X.columns
+    else:
+        keys = list(X if isinstance(X, Mapping) else getattr(X, "columns", ()))
+        names, columns = [str(key) for key in keys], [X[key] for key in keys]
+    if not names:
+        raise ValueError(f"X of {type(X).__name__} has no columns with names; pass a data frame, or a dict of columns")
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{listed(twice)} more than once; give columns different names")
+    return dict(zip(names, columns, strict=True))
 
 
 # What a column holds
-
-NUMBER = {"kind": "number", "written": None, "unit": ""}
 
 
 def _counts(cells: np.ndarray) -> Counter[str]:
     return Counter(cell for cell in cells.tolist() if cell is not None) if cells.dtype == object else Counter()
 
 
-def _decimal_of(cells: Mapping[str, np.ndarray]) -> str:
-    """The decimal sign of a table: a comma where a column has numbers that can be read only so."""
-    columns = filter(None, map(_counts, cells.values()))
-    return "," if any((meanings(counts, ".,") or ".")[-1] == "," for counts in columns) else "."
-
-
 def _all_plain(counts: Collection[str]) -> bool:
     return all(plain(cell) is not None for cell in counts)
 
 
-def _category(counts: Counter[str]) -> dict[str, Any]:
-    """A column that is to be read as categories. Numbers are named as a reader would write them that made numbers of them."""
-    known = sorted({as_named(cell) if _all_plain(counts) else cell for cell in counts})
-    return {"kind": "category", "written": "numbers" if _all_plain(counts) else None, "known": known}
+def _decimal_of(cells: Mapping[str, np.ndarray]) -> str:
+    """The decimal sign of a table: a comma where a column has numbers that can be read only so."""
+    columns = filter(None, map(_counts, cells.values()))
+    return "," if any((meanings(counts, ".,") or ".")[-1] == "," for counts in columns) else "."
 
 
 def _kind(cells: np.ndarray, counts: Counter[str], decimal: str) -> dict[str, Any]:
@@ -331,16 +312,12 @@ def _kind(cells: np.ndarray, counts: Counter[str], decimal: str) -> dict[str, An
         _, unit, way = found
         return {"kind": "date", "written": way} if way in DATES else {**NUMBER, "written": way, "unit": unit}
     odd = Counter({cell: count for cell, count in counts.items() if not is_like_a_number(cell)})
-    if not odd:
-        raise ValueError(f"numbers are written in more than one way, or in more than one unit, such as {_some(counts)}")
-    if all(meanings([cell], DATES) for cell in counts):
-        ways = {meanings([cell], DATES)[2]: cell for cell in counts}  # type: ignore[index]
-        raise ValueError(
-            f"dates are written in more than one way, such as {' and '.join(map(repr, [*ways.values()][:2]))}"
-        )
+    if not odd or all(meanings([cell], DATES) for cell in counts):
+        what = "dates" if odd else "numbers"
+        raise ValueError(f"{what} are written in more than one way, or in more than one unit, such as {_some(counts)}")
     if 2 * odd.total() < counts.total() and len(odd) <= max(MISTAKES, DIFFERENT * counts.total()):
         like = f"{counts.total() - odd.total():,} of {counts.total():,} values are numbers"
-        raise ValueError(f"{like}, but not {_some(odd)} (the first {_first(cells, odd)[1]})")
+        raise ValueError(f"{like}, but not {_some(odd)} (the first in row {_first_row(cells, odd)})")
     return {"kind": "category", "written": None, "known": sorted(counts)}
 
 
@@ -348,24 +325,23 @@ def typed_values(
     cells: np.ndarray, column: dict[str, Any], decimal: str = ".", fold: Callable[[str], str] = str
 ) -> np.ndarray:
     """The cells as floats, or as names of categories. ``decimal`` is the sign of the table, where the column has learnt none."""
-    kind, written = column["kind"], column["written"]
-    if cells.dtype != object:
-        if cells.dtype.kind == "M" and kind == "number":
-            raise ValueError(f"it holds dates, and numbers {GIVEN}")
-        if cells.dtype.kind == "f" and kind == "date" and not np.isnan(cells).all():
-            raise ValueError(f"it holds numbers, and dates {GIVEN}")
-        return days(cells) if cells.dtype.kind == "M" else _finite(cells)
-    counts, gap, found = _counts(cells), np.nan, {}  # type: Counter[str], Any, dict[str, Any]
-    if kind == "text":
-        found, gap = {cell: _words(cell) for cell in counts}, ""
-    elif kind == "category":
-        known = {fold(name): name for name in column["known"]}
-        names = {cell: as_named(cell) if written == "numbers" else cell for cell in counts}
-        found, gap = {cell: known.get(fold(name), name) for cell, name in names.items()}, ""
+    kind, counts = column["kind"], _counts(cells)
+    if kind in ("category", "text"):
+        known = {fold(name): name for name in column.get("known", ())}
+        names = {cell: as_named(cell) if column["written"] == "numbers" else cell for cell in counts}
+        found = {cell: _words(cell) if kind == "text" else known.get(fold(name), name) for cell, name in names.items()}
+        return np.array([found.get(cell, "") for cell in cells.tolist()], dtype=object)
+    if cells.dtype == object:
+        numbers = _read(cells, counts, column, decimal)
+        values = np.array([numbers.get(cell, np.nan) for cell in cells.tolist()], dtype=np.float64)
     else:
-        found = _read(cells, counts, column, decimal)
-    values = np.array([found.get(cell, gap) for cell in cells.tolist()], dtype=object if gap == "" else np.float64)
-    return values if gap == "" else _finite(values)
+        holds = "date" if cells.dtype.kind == "M" else "number"
+        if holds != kind and (cells == cells).any():
+            raise ValueError(f"it holds {holds}s, and {kind}s when the model was fitted")
+        values = days(cells) if holds == "date" else cells
+    if (infinite := np.isinf(values)).any():
+        raise ValueError(f"a value is infinite (the first in row {int(np.argmax(infinite)) + 1})")
+    return values
 
 
 def _read(cells: np.ndarray, counts: Counter[str], column: dict[str, Any], decimal: str) -> dict[str, float]:
@@ -374,12 +350,13 @@ def _read(cells: np.ndarray, counts: Counter[str], column: dict[str, Any], decim
     first = written or ("." if _all_plain(counts) else decimal)
     ways = ([written] if written else DATES) if is_date else [first, ".", ",", YES_NO]
     if (found := meanings(counts, ways)) is None:
-        odd = [cell for cell in counts if not (meanings([cell], ways) if is_date else is_like_a_number(cell))]
+        odd = [cell for cell in counts if not (meanings([cell], ways) if is_date else is_like_a_number(cell))] or counts
+        row = _first_row(cells, odd)
         what = f"no date of the format {ways[0]} that was fitted" if is_date else "not a number, as the model takes"
-        raise ValueError(f"{' '.join(_first(cells, odd or counts))} is {what}")
+        raise ValueError(f"{cells[row - 1]!r} in row {row} is {what}")
     values, unit, _ = found
     if unit and column["unit"] and unit != column["unit"]:
-        raise ValueError(f"it is in {unit}, and was in {column['unit']} {GIVEN}")
+        raise ValueError(f"it is in {unit}, and was in {column['unit']} when the model was fitted")
     return values
 
 
@@ -388,14 +365,8 @@ def _words(cell: str | None) -> str:
     return " ".join(re.findall(r"\w\w+", (cell or "").lower()))
 
 
-def _finite(values: np.ndarray) -> np.ndarray:
-    if (infinite := np.isinf(values)).any():
-        raise ValueError(f"a value is infinite (the first in row {int(np.argmax(infinite)) + 1})")
-    return values
-
-
-def _gaps(values: np.ndarray) -> np.ndarray:
-    return values == "" if values.dtype == object else np.isnan(values)
+def gaps_of(values: np.ndarray) -> np.ndarray:
+    return (values != values) | (values == "")
 
 
 # What is said of columns
@@ -424,20 +395,19 @@ def _some(counts: Counter[str]) -> str:
     return shown([repr(cell) for cell, _ in counts.most_common()], SHOWN_CELLS)
 
 
-def _first(cells: np.ndarray, odd: Collection[str]) -> tuple[str, str]:
-    """The first of some cells, and its row, in words."""
-    row, cell = next((row, cell) for row, cell in enumerate(cells.tolist()) if cell in odd)
-    return repr(cell), f"in row {row + 1}"
+def _first_row(cells: np.ndarray, odd: Collection[str]) -> int:
+    return next(row for row, cell in enumerate(cells.tolist(), 1) if cell in odd)
 
 
 def _in_words(column: dict[str, Any]) -> str:
-    if column["kind"] == "text":
-        return "words of two letters or more in lower case, with one blank between them"
-    if column["kind"] == "category":
-        return "text, '' where missing"
     number = f"number in {column['unit']}" if column.get("unit") else "number"
-    other = {"date": "days since 1970-01-01", YES_NO: "1 for yes, 0 for no"}
-    return f"{other.get(column['kind'], other.get(column['written'], number))}, NaN where missing"
+    number = "1 for yes, 0 for no" if column["written"] == YES_NO else number
+    return {
+        "text": "words of two letters or more in lower case, with one blank between them",
+        "category": "text, '' where missing",
+        "date": "days since 1970-01-01, NaN where missing",
+        "number": f"{number}, NaN where missing",
+    }[column["kind"]]
 
 
 def _unreadable(bad: dict[str, str]) -> str:
@@ -450,8 +420,8 @@ def _unreadable(bad: dict[str, str]) -> str:
     )
 
 
-def _why_useless(name: str, column: dict[str, Any], values: np.ndarray, named: bool) -> str | None:
-    present = values[~_gaps(values)]
+def _why_useless(name: str, column: dict[str, Any], values: np.ndarray) -> str | None:
+    present = values[~gaps_of(values)]
     is_full = len(present) == len(values)
     if column["kind"] == "category":
         different = len(column["known"])
@@ -461,8 +431,6 @@ def _why_useless(name: str, column: dict[str, Any], values: np.ndarray, named: b
             found = f"{'free ' * prose}text, {different:,} different values"
             return NAMES_ROWS if unique else found + f"; --text {shlex.quote(name)} uses it" * prose
         return "the same everywhere" if different + (not is_full) < 2 else None
-    if not named:
-        return None  # so that the columns of arrays keep their places
     if not present.size:
         return "empty"
     may_number_rows = column["kind"] == "number" and is_full and (name in INDEX or ROW_NAMES.fullmatch(name))
@@ -498,9 +466,8 @@ def _far_away(present: np.ndarray) -> Counter[str]:
     for sign in (1, -1):
         ordered = np.sort(sign * present)
         start = len(ordered) - max(1, int(OUTLIERS * len(ordered)))
-        if start > 0:
-            jumps = np.diff(ordered[start - 1 :]) > FAR * (ordered[start - 1 : -1] - ordered[0])
-            first = start + int(jumps.argmax())
-            if jumps.any() and len(np.unique(ordered[:first])) > FAR:  # not the rare value of a column of few
-                return Counter(repr(sign * float(value)).removesuffix(".0") for value in ordered[first:])
+        jumps = np.diff(ordered[max(start - 1, 0) :]) > FAR * (ordered[max(start - 1, 0) : -1] - ordered[:1])
+        first = start + int(jumps.argmax()) if jumps.any() else 0
+        if len(np.unique(ordered[:first])) > FAR:  # not the rare value of a column of few
+            return Counter(repr(sign * float(value)).removesuffix(".0") for value in ordered[first:])
     return Counter()

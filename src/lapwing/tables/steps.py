@@ -21,12 +21,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from .._validation import check_choice
 from .cells import ISO, cells_of
-from .preparation import NAMES_ROWS, Preparation, listed, reasons
+from .preparation import NAMES_ROWS, Preparation, gaps_of, listed, reasons
 from .table import Table
 
 UNITS = 10.0  # columns are standardised where the largest deviation is more than this many times the median one
 FILL = "missing"  # the category of text that is missing
 TEXT_COMPONENTS = 100  # of a column of sentences; fewer where it has few words
+PARTS = {"d": "day", "m": "month", "Y": "year", "y": "year", "b": "month", "B": "month"}  # of a format of dates
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +63,14 @@ class Prepared:
     given: Any = None
 
     @property
+    def _after(self) -> list[tuple[str, Any]]:
+        """The steps after the preparation."""
+        return [(name, step) for name, step in self.steps if not isinstance(step, Preparation)]
+
+    @property
     def transformer(self) -> Any:
         """The steps after the preparation as one transformer that has learnt nothing yet; None where there are none."""
-        steps = _after(self.steps)
-        return clone(Pipeline(steps)) if steps else None
+        return clone(Pipeline(self._after)) if self._after else None
 
     @property
     def columns(self) -> dict[str, np.ndarray] | None:
@@ -101,7 +106,8 @@ class Prepared:
             scaler.scale_[own] = scaler.var_[own] = 1.0
             if scaler.with_mean:
                 scaler.mean_[own] = 0.0
-        return replace(self, steps=steps, table=replace(self.table, X=Pipeline(_after(steps)).transform(self.given)))
+        copy = replace(self, steps=steps)
+        return replace(copy, table=replace(self.table, X=Pipeline(copy._after).transform(self.given)))
 
     def model(self, estimator: Any) -> Any:
         """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read.
@@ -158,74 +164,80 @@ def prepare(table: Table, *, impute: bool | None = None, standardize: str = "aut
     ['wing', 'colour_black', 'colour_white']
     """
     check_choice("standardize", standardize, ("auto", "yes", "no"))
-    if sparse.issparse(table.X) or table.image_shape is not None:
-        return _scaled(table, standardize)
-    names, named = table.feature_names or [], table.feature_names is not None
-    rows = dict(zip(names, table.X.T, strict=True)) if named and isinstance(table.X, np.ndarray) else table.X
+    if table.feature_names is None:
+        return _without_names(table, impute, standardize)
+    rows = dict(zip(table.feature_names, table.X.T, strict=True)) if isinstance(table.X, np.ndarray) else table.X
     preparation = Preparation(**reading)
-    X = preparation.fit_transform(rows)
-    if impute is False and preparation.n_gaps_:
-        gaps = [name for name, own in zip(preparation.columns_, X.T, strict=True) if ((own != own) | (own == "")).any()]
-        raise ValueError(
-            f"{listed(gaps)} with missing values (--no-impute); leave them out (--drop '{','.join(gaps)}')"
-        )
-    after, scaled = _steps(preparation, X, impute, standardize, named)
-    fitted = Pipeline(after).fit(X) if after else preparation
-    left_out, columns = preparation.left_out_, preparation.columns_.values()
-    is_needed = after or left_out or any(column.get("written") for column in columns)
-    steps = [*([("prepare", preparation)] if named and is_needed else []), *after]
+    X, columns = preparation.fit_transform(rows), preparation.columns_
+    if impute is False:
+        _refuse_gaps([name for name, own in zip(columns, X.T, strict=True) if gaps_of(own).any()])
+    mixed, left_out = any(column["kind"] != "number" for column in columns.values()), preparation.left_out_
+    scaled = standardize == "yes" or (standardize == "auto" and (mixed or units_differ(X)))
+    filled = impute is not False and (mixed or bool(impute) or preparation.n_gaps_ > 0)
+    steps = _numeric(filled, scaled)
+    steps = [("encode", _encoder(columns, X, steps, filled))] if mixed else steps
+    fitted = Pipeline(steps).fit(X) if steps else preparation
+    is_needed = steps or left_out or any(column["written"] for column in columns.values())
+    lines = filter(
+        None, [_said(columns, preparation.n_gaps_, scaled), f"left out: {reasons(left_out)}" if left_out else ""]
+    )
     prepared = replace(
         table,
-        X=fitted.transform(X) if after else X,
-        feature_names=[str(name) for name in fitted.get_feature_names_out([*preparation.columns_])] if named else None,
+        X=fitted.transform(X) if steps else X,
+        feature_names=[str(name) for name in fitted.get_feature_names_out([*columns])],
         ids=_ids(rows, left_out) if table.ids is None else table.ids,
     )
-    lines = filter(None, [_said(preparation, scaled), f"left out: {reasons(left_out)}" if left_out else ""])
-    decided = scaled or standardize != "auto" or any(column["kind"] != "number" for column in columns)
-    return Prepared(prepared, steps, list(lines), decided, X if steps else None)
+    steps = [("prepare", preparation), *steps] if is_needed else []
+    return Prepared(prepared, steps, list(lines), scaled or standardize != "auto" or mixed, X if steps else None)
 
 
-def _scaled(table: Table, standardize: str) -> Prepared:
-    """Sparse data or images, whose columns share one unit unless the user says otherwise."""
-    if standardize != "yes":
-        return Prepared(table, [], [], decided=standardize == "no")
-    scaler = StandardScaler(with_mean=not sparse.issparse(table.X))
-    scaled = replace(table, X=scaler.fit_transform(table.X))
-    return Prepared(scaled, [("scale", scaler)], ["columns standardised"], True, table.X)
+def _without_names(table: Table, impute: bool | None, standardize: str) -> Prepared:
+    """A matrix or images, whose columns share one unit unless the user says otherwise."""
+    X, is_dense, scaled = table.X, not sparse.issparse(table.X), standardize == "yes"
+    gaps = np.isnan(X) if is_dense else np.zeros((1, 1), dtype=bool)
+    if impute is False:
+        _refuse_gaps([str(j) for j in np.flatnonzero(gaps.any(axis=0))])
+    steps = _numeric(is_dense and (bool(impute) or bool(gaps.any())), scaled, with_mean=is_dense)
+    lines = list(filter(None, [_said({}, int(gaps.sum()), scaled)]))
+    X = Pipeline(steps).fit_transform(X) if steps else X
+    return Prepared(replace(table, X=X), steps, lines, standardize != "auto", table.X if steps else None)
 
 
-def _steps(
-    preparation: Preparation, X: np.ndarray, impute: bool | None, standardize: str, named: bool
-) -> tuple[list[tuple[str, Any]], bool]:
-    """The steps after the preparation, and whether they scale."""
-    names, kinds = [*preparation.columns_], [column["kind"] for column in preparation.columns_.values()]
-    mixed = set(kinds) != {"number"}
-    filled = impute is not False and (mixed or bool(impute) or preparation.n_gaps_ > 0)
-    scaled = standardize == "yes" or (standardize == "auto" and (mixed or (named and units_differ(X))))
-    numbers = [("impute", SimpleImputer(strategy="median"))] if filled else []
-    numbers += [("scale", StandardScaler())] if scaled else []
-    if not mixed:
-        return numbers, scaled
+def _refuse_gaps(names: list[str]) -> None:
+    if names:
+        raise ValueError(
+            f"{listed(names)} with missing values (--no-impute); leave them out (--drop '{','.join(names)}')"
+        )
+
+
+def _numeric(filled: bool, scaled: bool, with_mean: bool = True) -> list[tuple[str, Any]]:
+    steps = [("impute", SimpleImputer(strategy="median"))] if filled else []
+    return [*steps, ("scale", StandardScaler(with_mean=with_mean))] if scaled else steps
+
+
+def _encoder(columns: dict[str, Any], X: np.ndarray, numeric: list[tuple[str, Any]], filled: bool) -> ColumnTransformer:
+    """The step after the preparation of a table that has more than numbers, whose numbers go through ``numeric``."""
+    names, kinds = list(columns), [column["kind"] for column in columns.values()]
+    places = {
+        kind: [j for j, own in enumerate(kinds) if own == kind] for kind in ("number", "date", "category", "text")
+    }
     words = [("impute", SimpleImputer(strategy="constant", missing_values="", fill_value=FILL))] if filled else []
     words += [("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
-    places = [j for kind in ("number", "date") for j, own in enumerate(kinds) if own == kind]
-    text = [j for j, kind in enumerate(kinds) if kind == "text"]
+    text = [(names[j], _sentences(X[:, j]), i) for i, j in enumerate(places["text"])]
     parts = [
-        ("number", Pipeline(numbers) if numbers else "passthrough", places),
-        ("category", Pipeline(words), [j for j, kind in enumerate(kinds) if kind == "category"]),
-        ("text", ColumnTransformer([(names[j], _sentences(X[:, j]), i) for i, j in enumerate(text)]), text),
+        ("number", Pipeline(numeric) if numeric else "passthrough", places["number"] + places["date"]),
+        ("category", Pipeline(words), places["category"]),
+        ("text", ColumnTransformer(text), places["text"]),
     ]
-    parts = [part for part in parts if part[2]]
-    return [("encode", ColumnTransformer(parts, sparse_threshold=0, verbose_feature_names_out=False))], scaled
+    return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0, verbose_feature_names_out=False)
 
 
 def _sentences(texts: np.ndarray) -> Pipeline:
     """What makes few numbers of a column of sentences."""
     words = TfidfVectorizer(lowercase=False, token_pattern=r"\S+", min_df=2)  # the preparation has found the words
     n_components = len(words.fit(texts).vocabulary_) // 2  # a fold has fewer words than all rows
-    return Pipeline(
-        [("words", words), ("svd", TruncatedSVD(min(max(n_components, 1), TEXT_COMPONENTS), random_state=0))]
-    )
+    svd = TruncatedSVD(min(max(n_components, 1), TEXT_COMPONENTS), random_state=0)
+    return Pipeline([("words", words), ("svd", svd)])
 
 
 def units_differ(X: np.ndarray) -> bool:
@@ -236,22 +248,20 @@ def units_differ(X: np.ndarray) -> bool:
     return varying.size > 1 and bool(varying.max() > UNITS * np.median(varying))
 
 
-def _said(preparation: Preparation, scaled: bool) -> str:
+def _said(columns: dict[str, Any], gaps: int, scaled: bool) -> str:
     """What the steps do, in words."""
-    columns, gaps = preparation.columns_.values(), preparation.n_gaps_
-    kinds = Counter(column["kind"] for column in columns)
+    kinds = Counter(column["kind"] for column in columns.values())
     text, sentences, dates = kinds["category"], kinds["text"], kinds["date"]
     # How dates were read, where there was a choice, as with 01/02/2024.
-    forms = {column["written"] for column in columns if column["kind"] == "date"} - {ISO, None}
-    words = {"d": "day", "m": "month", "Y": "year", "y": "year", "b": "month", "B": "month"}
-    orders = sorted({"-".join(words[part] for part in re.findall("%([dmYybB])", form)) for form in forms})
-    read = f" ({', '.join(orders)})" if orders else ""
+    forms = {column["written"] for column in columns.values() if column["kind"] == "date"} - {ISO, None}
+    orders = sorted({"-".join(PARTS[part] for part in re.findall("%([dmYybB])", form)) for form in forms})
     done = {
         f"{text} text column{'s' * (text != 1)} one-hot encoded": text,
         f"{sentences} column{'s' * (sentences != 1)} of sentences by their words": sentences,
-        (f"{dates} dates as numbers" if dates > 1 else "1 date as a number") + read: dates,
+        (f"{dates} dates as numbers" if dates > 1 else "1 date as a number")
+        + f" ({', '.join(orders)})" * bool(orders): dates,
         f"{gaps:,} missing value{'s' * (gaps != 1)} imputed": gaps,
-        "columns standardised": scaled and text + sentences < len(columns),
+        "columns standardised": scaled and (not columns or text + sentences < len(columns)),
     }
     return ", ".join(line for line, is_so in done.items() if is_so)
 
@@ -260,11 +270,6 @@ def _ids(rows: Any, left_out: dict[str, str]) -> Any:
     """The identifiers of the rows, where a column was left out because it names them."""
     names = [name for name, reason in left_out.items() if reason == NAMES_ROWS]
     return cells_of(rows[names[0]], as_text=True).astype(str) if names else None
-
-
-def _after(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """The steps after the preparation."""
-    return [(name, step) for name, step in steps if not isinstance(step, Preparation)]
 
 
 def _scaler(steps: list[tuple[str, Any]]) -> StandardScaler | None:

@@ -7,10 +7,12 @@ import gzip
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +22,7 @@ from sklearn.utils import check_random_state
 
 from .._extras import require
 from .cells import MISSING
-from .preparation import INDEX, check_once, listed
+from .preparation import INDEX, listed
 
 BATCH_VALUES = 2**21  # numbers per batch: 16 MB of float64
 TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
@@ -31,6 +33,10 @@ WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, wri
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 #: Marks of unknown labels. The marks that are taken out may be the names of classes.
 UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}
+
+
+class FileError(ValueError):
+    """What is wrong with a file, in words of ours. :func:`readable` puts the name of the file before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,24 +88,12 @@ class Table:
         """Whether the columns of X are as the file has them."""
         return hasattr(self.X, "column_names")
 
-    @property
-    def beside(self) -> list[np.ndarray]:
-        """What there is of each row beside the features."""
-        return [values for values in (self.y, self.ids, *self.aside.values()) if values is not None]
-
     def take(self, rows: Any) -> Table:
         """Some of the rows."""
         places = np.arange(len(self))[rows]
         y, ids = (None if values is None else values[places] for values in (self.y, self.ids))
         aside = {name: values[places] for name, values in self.aside.items()}
         return replace(self, X=self.X.take(places) if self.is_mixed else self.X[places], y=y, ids=ids, aside=aside)
-
-    def to_frame(self) -> Any:
-        """The features as a pandas DataFrame."""
-        if self.is_mixed:
-            return self.X.to_pandas()
-        X = self.X.toarray() if sparse.issparse(self.X) else self.X
-        return require("pandas", "tables").DataFrame(X, columns=self.feature_names)
 
 
 def joined(tables: list[Table]) -> Table:
@@ -145,26 +139,24 @@ class Roles(NamedTuple):
         return [name for name in (self.label, self.id, *self.aside) if name is not None]
 
 
-def roles_of(names: list[str], wanted: Any, path: str, named: bool = True) -> Roles:
+def roles_of(names: list[str], wanted: Any, named: bool = True) -> Roles:
     """The role of each column, as the parameters of :func:`lapwing.tables.batches` say; columns named there must exist."""
-    try:
-        check_once(names)
-        label = None if wanted.label is None else _column(names, named, wanted.label, "label")
-        identifier = None if wanted.id is None else _column(names, named, wanted.id, "id")
-        dropped = [_column(names, named, name, "drop") for name in wanted.drop]
-        aside = [_column(names, named, name, "aside") for name in wanted.aside]
-        features = [name for name in names if name not in {label, identifier, *dropped, *aside}]
-        if wanted.features is not None and (named or set(wanted.features) <= set(names)):
-            features = list(wanted.features)
-            if missing := sorted(set(features) - set(names)):
-                raise ValueError(f"no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
-        elif not features:
-            raise ValueError("no column is left to project, beside label, id and what is dropped")
-        elif not wanted.mixed and (index := [name for name in features if name in INDEX]):
-            what = "row numbers, it seems, not a feature, or a delimiter ends each line"
-            raise ValueError(f"{listed(index)}: {what}; use --id {index[0]!r} or --drop {index[0]!r}")
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise FileError(f"{listed(twice)} more than once; give columns different names")
+    label = None if wanted.label is None else _column(names, named, wanted.label, "label")
+    identifier = None if wanted.id is None else _column(names, named, wanted.id, "id")
+    dropped = [_column(names, named, name, "drop") for name in wanted.drop]
+    aside = [_column(names, named, name, "aside") for name in wanted.aside]
+    features = [name for name in names if name not in {label, identifier, *dropped, *aside}]
+    if wanted.features is not None and (named or set(wanted.features) <= set(names)):
+        features = list(wanted.features)
+        if missing := sorted(set(features) - set(names)):
+            raise FileError(f"no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
+    elif not features:
+        raise FileError("no column is left to project, beside label, id and what is dropped")
+    elif not wanted.mixed and (index := [name for name in features if name in INDEX]):
+        what = "row numbers, it seems, not a feature, or a delimiter ends each line"
+        raise FileError(f"{listed(index)}: {what}; use --id {index[0]!r} or --drop {index[0]!r}")
     return Roles(features, label, identifier, aside)
 
 
@@ -174,11 +166,10 @@ def _column(names: list[str], named: bool, given: str, option: str) -> str:
         return given
     if not named and re.fullmatch(r"-?\d+", given) and -len(names) <= int(given) < len(names):
         return names[int(given)]
-    folded = {name.casefold(): name for name in names}
-    close = get_close_matches(given.casefold(), folded, n=1)
-    hint = f"no such column; did you mean {folded[close[0]]!r}?" if close else f"no such column; it has {listed(names)}"
+    close = get_close_matches(given, names, n=1)
+    hint = f"no such column; did you mean {close[0]!r}?" if close else f"no such column; it has {listed(names)}"
     numbers = f"give a number, 0 to {len(names) - 1}, or --header where the first line has names"
-    raise ValueError(f"{option}={given!r}: {hint if named else f'columns have no names; {numbers}'}")
+    raise FileError(f"{option}={given!r}: {hint if named else f'columns have no names; {numbers}'}")
 
 
 # Labels
@@ -222,18 +213,18 @@ def typed(y: np.ndarray) -> np.ndarray:
     return text.astype(np.float64) if are_quantities else text
 
 
-def with_targets(table: Table, path: str) -> Table:
+def with_targets(table: Table) -> Table:
     """The table whose labels are numbers; NaN where they are missing."""
     if table.y is None:
         return table
     missing = unknown(table.y)
     if missing.all():
-        raise ValueError(f"{path}: all targets are missing; name a column that has some")
+        raise FileError("all targets are missing; name a column that has some")
     try:
         return replace(table, y=np.where(missing, np.nan, table.y).astype(np.float64))
     except (TypeError, ValueError) as error:
         remedy = "name a column of numbers, or leave Target out"
-        raise ValueError(f"{path}: the labels are words, and the graph reads numbers ({error}); {remedy}") from error
+        raise FileError(f"the labels are words, and the graph reads numbers ({error}); {remedy}") from error
 
 
 # Files
@@ -247,25 +238,21 @@ def batch_rows(n_features: int) -> int:
     return min(max(BATCH_VALUES // max(n_features, 1), 64), 65_536)
 
 
-def check_file(path: str | os.PathLike) -> None:
-    """Raise where a path is not an ordinary file. A pipe that nobody writes to would be waited for without end."""
-    mode = os.stat(path).st_mode  # where there is no such file, this raises the system's own message
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise ValueError(f"{path}: a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
-
-
 @contextmanager
 def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
-    """A context in which almost any exception that a library raises about a damaged file becomes one that names the file."""
+    """A context in which almost any exception about a file, which may be damaged, becomes one that names the file."""
     try:
+        # A pipe that nobody writes to would be waited for without end.
+        if path != "-" and not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):
+            raise FileError("a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
         yield
+    except FileError as error:
+        raise FileError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error.__cause__
     except Exception as error:
-        is_of_file = isinstance(error, OSError) and error.errno is not None and error.filename is not None
-        if is_of_file or (isinstance(error, ValueError) and str(error).startswith(f"{path}: ")):
-            raise  # it is not about the content of the file, or names the file already
-        why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())
-        why = why if len(why) <= LONGEST_MESSAGE else f"{why[:LONGEST_MESSAGE]} ..."
-        raise ValueError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
+        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+            raise  # the system's own message, which names the file
+        why = "it holds Python objects" if "allow_pickle" in str(error) else shorten(str(error), LONGEST_MESSAGE)
+        raise FileError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
 
 
 def limit(size: int) -> int:
@@ -273,24 +260,28 @@ def limit(size: int) -> int:
     return max(TIMES * size, int(get_config()["working_memory"] * 2**20))
 
 
-def check_memory(path: str | os.PathLike, needed: float, size: int, what: str = "reading it") -> None:
+def check_memory(needed: float, size: int, what: str = "reading it") -> None:
     """Raise before memory is taken, where reading a file of this size would need more than it allows."""
     if needed > limit(size):
-        raise ValueError(
-            f"{path}: {what} takes {needed / 2**20:,.0f} MiB of memory, and the limit for this file is "
+        raise FileError(
+            f"{what} takes {needed / 2**20:,.0f} MiB of memory, and the limit for this file is "
             f"{limit(size) / 2**20:,.0f} MiB: {TIMES} times its size, or scikit-learn's working_memory where that is more; if "
             "the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, in MiB)"
         )
 
 
+def opened(path: str) -> Any:
+    """The bytes of a file, uncompressed where its name says so."""
+    unpack: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
+    return unpack(path, "rb")
+
+
 def unpacked(path: str) -> bytes:
-    """The content of a text file, uncompressed where its name says so, which may not take more memory than is allowed."""
-    check_file(path)
+    """The content of a text file, which may not take more memory than is allowed."""
     size = os.path.getsize(path)
     most = limit(size) * TEXT_TIMES // TIMES
-    opener: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
-    with opener(path, "rb") as stream:
+    with opened(path) as stream:
         content = stream.read(most + 1)
     if len(content) > most:
-        check_memory(path, limit(size) + 1, size, "what it unpacks to")
+        check_memory(limit(size) + 1, size, "what it unpacks to")
     return content
