@@ -99,7 +99,9 @@ def _labels(label: str | None, shape: tuple[int, ...]) -> np.ndarray | None:
         if label.endswith(".npy"):
             found = np.array(np.lib.format.open_memmap(label, mode="r"))
         else:
-            found = np.array(Path(label).read_text("utf-8").removesuffix("\n").split("\n"), dtype=object)
+            lines = Path(label).read_text("utf-8").split("\n")
+            is_ended = len(lines) == shape[0] + 1 and lines[-1] == ""  # the last label may be blank, too
+            found = np.array(lines[:-1] if is_ended else lines, dtype=object)
         return _one_per_row("labels", found, shape[0])
 
 
