@@ -42,9 +42,9 @@ def written(folder, rng):
         options |= {"resize": (4, 3)} if rng.rand() < 0.5 else {}
         return path, options, done
     path.write_bytes(content)
-    if suffix.endswith((".csv", ".tsv", ".parquet", ".gz", ".bz2", ".zst")) and rng.rand() < 0.5:
+    if suffix.endswith((".csv", ".tsv", ".parquet", ".gz", ".bz2")) and rng.rand() < 0.5:
         options |= {"label": str(rng.choice(["kind", "a", "0", "-1"]))} if rng.rand() < 0.7 else {"id": "day"}
-    elif suffix.endswith((".npy", ".npz", ".mtx", ".svm")) and rng.rand() < 0.4:
+    elif suffix.endswith((".npy", ".npz", ".svm")) and rng.rand() < 0.4:
         labels = folder / f"labels{rng.choice(['.npy', '.npz', '.txt'])}"
         labels.write_bytes(damaged(rng)[1] if rng.rand() < 0.5 else b"x\n" * 12)
         options["label"] = str(rng.choice([str(labels), "-1", "names"]))

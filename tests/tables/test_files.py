@@ -12,7 +12,6 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.io import mmwrite
 from sklearn import config_context
 
 from lapwing.tables import batches, files_of, prepare, read
@@ -20,8 +19,6 @@ from lapwing.tables import batches, files_of, prepare, read
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 Image = pytest.importorskip("PIL.Image")
-
-MARKET = "%%MatrixMarket matrix coordinate real general\n"
 
 
 @pytest.fixture
@@ -109,58 +106,6 @@ def test_entries_twice_are_added_up(archived):
     np.testing.assert_array_equal(read(path).X.toarray(), [[0, 2], [1, 0]])
 
 
-# Matrix Market
-
-
-@pytest.mark.parametrize("kind", ["general", "symmetric", "skew-symmetric"])
-@pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("packed", ["", ".gz", ".bz2"])
-def test_matrix_market_is_read_as_it_was_written(tmp_path, kind, dense, packed):
-    rng = np.random.RandomState(3)
-    X = rng.standard_normal((6, 6 if kind != "general" else 4)) * (rng.rand(6, 6 if kind != "general" else 4) < 0.6)
-    X = {"general": X, "symmetric": X + X.T, "skew-symmetric": X - X.T}[kind] if kind != "general" else X
-    file = io.BytesIO()
-    mmwrite(file, X if dense else sparse.coo_array(X), symmetry=kind, precision=17, comment="of chance")
-    path = tmp_path / f"x.mtx{packed}"
-    path.write_bytes({"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[packed](file.getvalue()))
-    found = read(path).X
-    np.testing.assert_array_equal(found if dense else found.toarray(), X)
-
-
-@pytest.mark.parametrize("end", [" ", "\n ", "\n\n", "", "\r\n"])
-def test_blanks_at_the_end_of_matrix_market(written, end):
-    np.testing.assert_array_equal(read(written("x.mtx", f"{MARKET}2 2 1\n2 1 3{end}")).X.toarray(), [[0, 0], [3, 0]])
-
-
-def test_patterns_and_integers(written):
-    pattern = MARKET.replace("real", "pattern") + "% a comment\n\n2 3 3\n1 1\n2 3\n2 3\n"
-    np.testing.assert_array_equal(read(written("x.mtx", pattern)).X.toarray(), [[1, 0, 0], [0, 0, 2]])
-    array = "%%MatrixMarket matrix array integer general\n2 2\n1\n2\n3\n4\n"
-    np.testing.assert_array_equal(read(written("x.mtx", array)).X, [[1, 3], [2, 4]])
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (MARKET, "Premature EOF"),
-        (MARKET + "2 2\n1 1 1\n", "Invalid integer"),
-        (MARKET + "2 2 2\n1 1 1\n", "Expected another 1 lines"),
-        (MARKET + "2 2 1\n1 1 1\n2 2 2\n", "Too many lines"),
-        (MARKET + "2 2 1\n1 3 1\n", "Column index out of bounds"),
-        (MARKET + "2 2 1\n0 1 1\n", "Row index out of bounds"),
-        (MARKET + "2 2 1\nnan 1 1\n", "Invalid integer"),
-        (MARKET + "2 2 1\n1 1 x\n", "x.mtx: not a readable"),
-        (MARKET + "1000000000000 2 1\n1 1 1\n", "the limit for this file"),
-        ("%%MatrixMarket matrix array real symmetric\n10000000 10000000\n1\n", "the limit for this file"),
-        (MARKET.replace("real", "quaternion"), "quaternion"),
-    ],
-)
-def test_bad_matrix_market(written, content, said):
-    found = refusal(written("x.mtx", content))
-    assert "x.mtx: " in found
-    assert said in found
-
-
 # NumPy
 
 
@@ -232,7 +177,6 @@ def test_limits_name_the_file_and_the_limit(tmp_path, written):
     written("rows.csv.gz", gzip.compress(b"1,2,3,4,5,6,7,8\n" * 30_000))
     written("line.csv.gz", gzip.compress(b"1" * 2**22))
     written("later.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 300_000 + b"1" * 2**23))
-    written("x.mtx.gz", gzip.compress(b" " * 2**22))
     written("x.svm.bz2", bz2.compress(b"1 1:1\n" * 2**19))
     for name in (
         "zeros.npz",
@@ -242,7 +186,6 @@ def test_limits_name_the_file_and_the_limit(tmp_path, written):
         "many",
         "wide.csv",
         "rows.csv.gz",
-        "x.mtx.gz",
         "x.svm.bz2",
     ):
         found = refusal(tmp_path / name)
@@ -351,7 +294,6 @@ def test_late_text_in_many_columns_is_found_at_once(written):
         ("csv", b"a,b\n1,2\n"),
         ("csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)),
         ("svm", b"1 1:1 2:2\n"),
-        ("mtx", f"{MARKET}1 2 2\n1 1 1\n1 2 2\n".encode()),
     ],
 )
 def test_names_that_are_no_text(tmp_path, suffix, content):
@@ -363,9 +305,7 @@ def test_names_that_are_no_text(tmp_path, suffix, content):
     assert np.asarray(X.todense() if sparse.issparse(X) else X).tolist() == [[1, 2]]
 
 
-@pytest.mark.parametrize(
-    "name", ["x.csv", "x.csv.gz", "x.npy", "x.npz", "x.parquet", "x.mtx", "x.svm", "images/a/x.png"]
-)
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.npy", "x.npz", "x.parquet", "x.svm", "images/a/x.png"])
 def test_pipes_do_not_hang(tmp_path, name):
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     os.mkfifo(tmp_path / name)

@@ -53,7 +53,7 @@ ADVANCED = {
     "--jobs -j N": "Methods and folds at a time; -1 is one per core.",
     "--seed N": "Of everything random.",
     "--no-label": "Ignore the labels that DATA brings.",
-    "--impute/--no-impute": "Fill in missing values, or refuse them; else where there are some.",
+    "--impute": "Fill in missing values of later rows, too, where DATA has none.",
     "--standardize WHEN": "Columns to mean 0 and deviation 1: yes, no, or auto, where their units differ.",
     "--categories COLS": "Columns to encode as text though they hold numbers or many values. May be repeated.",
     "--text COLS": "Columns of sentences, to be described by their words: a,b.",
@@ -89,7 +89,7 @@ class Reading:
     id: Annotated[Word, option("--id COL")] = None
     drop: Annotated[Words, option("--drop COLS")] = None
     no_label: Annotated[bool, option("--no-label")] = False
-    impute: Annotated[bool | None, option("--impute/--no-impute")] = None
+    impute: Annotated[bool, option("--impute")] = False
     standardize: Annotated[Literal["auto", "yes", "no"], option("--standardize WHEN")] = "auto"
     categories: Annotated[Words, option("--categories COLS")] = None
     text: Annotated[Words, option("--text COLS")] = None

@@ -16,7 +16,7 @@ from scipy import sparse
 from .._validation import check_count
 from .cells import DATES, meanings
 from .columns import read_csv, read_parquet
-from .matrices import image_files, read_images, read_matrix_market, read_numpy, read_svmlight
+from .matrices import image_files, read_images, read_numpy, read_svmlight
 from .preparation import plain_rows
 from .table import (
     UNPACKED,
@@ -40,13 +40,12 @@ READERS: dict[str, tuple[Reader, str]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), (read_csv, "CSV file")),
     **dict.fromkeys((".parquet", ".pq"), (read_parquet, "Parquet file")),
     **dict.fromkeys((".npy", ".npz"), (read_numpy, "NumPy file of numbers")),
-    ".mtx": (read_matrix_market, "Matrix Market file"),
     **dict.fromkeys(
         (".svm", ".svmlight", ".libsvm"),
         (read_svmlight, "svmlight file, or one that counts features from 0, which read(..., zero_based=True) takes"),
     ),
 }
-PACKED = dict.fromkeys(UNPACKED, (read_csv, read_matrix_market, read_svmlight))  # who reads compressed files
+PACKED = dict.fromkeys(UNPACKED, (read_csv, read_svmlight))  # who reads compressed files
 
 
 def read(
@@ -86,7 +85,7 @@ def read(
         ``features``: the columns to take, in this order. ``aside``: columns of CSV and Parquet to keep beside the features.
         ``header``: whether the first line of CSV has the names, where a note says that it is in doubt. ``labels=False``
         leaves the labels that svmlight, ``.npz`` and folders of images bring. ``resize``: (width, height) of images; without
-        it all must be of one size. ``grey``: whether to read images in grey, which is so where all of them are.
+        it all must be of one size.
         ``zero_based``: whether svmlight counts features from 0; ``n_features``: how many it has, else the largest in use.
 
     Returns
@@ -131,7 +130,6 @@ def batches(
     header: bool | None = None,
     labels: bool = True,
     resize: tuple[int, int] | None = None,
-    grey: bool | None = None,
     zero_based: bool = False,
     n_features: int | None = None,
 ) -> Iterator[Table]:
@@ -218,5 +216,7 @@ def _reader(path: str) -> tuple[Reader, str]:
     stem, suffix = os.path.splitext(path.lower())
     found = READERS.get(os.path.splitext(stem)[1] if suffix in PACKED else suffix)
     if found is None or found[0] not in PACKED.get(suffix, found):
-        raise ValueError(f"{path}: unknown kind of file; {known(READERS)}, a folder of images, and - for CSV on stdin")
+        market = "; scipy.io.mmread and scipy.sparse.save_npz make an .npz of it" if suffix == ".mtx" else ""
+        known_files = f"{known(READERS)}, a folder of images, and - for CSV on stdin"
+        raise ValueError(f"{path}: unknown kind of file; {known_files}{market}")
     return found

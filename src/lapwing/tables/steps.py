@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from .._validation import check_choice
 from .cells import ISO, cells_of
-from .preparation import NAMES_ROWS, Preparation, gaps_of, listed, reasons
+from .preparation import NAMES_ROWS, Preparation, reasons
 from .table import Table
 
 UNITS = 10.0  # columns are standardised where the largest deviation is more than this many times the median one
@@ -46,6 +44,8 @@ class Prepared:
         Whether the scales of the columns are settled, so that no estimator shall standardise them again.
     given : array or None
         The rows as the :class:`Preparation` gives them; None where there are no steps.
+    is_scaled : bool
+        Whether some columns were standardised.
 
     Examples
     --------
@@ -61,6 +61,7 @@ class Prepared:
     lines: list[str]
     decided: bool = False
     given: Any = None
+    is_scaled: bool = False
 
     @property
     def _after(self) -> list[tuple[str, Any]]:
@@ -87,27 +88,11 @@ class Prepared:
                 columns[name] = (columns[name] * 86_400).astype("datetime64[s]").astype(f"datetime64[{unit}]")
         return columns
 
-    @property
-    def is_scaled(self) -> bool:
-        """Whether some columns were standardised."""
-        return _scaler(self.steps) is not None
-
     def settled(self, estimator: Any) -> Any:
         """A copy of the estimator that leaves the scales of the columns as they are, where they are settled already."""
         copy = clone(estimator)
         own = [name for name in copy.get_params() if name == "standardize" or name.endswith("__standardize")]
         return copy.set_params(**dict.fromkeys(own, False)) if self.decided else copy
-
-    def unscaled(self, columns: Sequence[int]) -> Prepared:
-        """The same, with some columns of ``table.X``, such as places in space, in the units of the table."""
-        steps = deepcopy(self.steps)
-        if scaler := _scaler(steps):  # its columns come first
-            own = [j for j in columns if j < scaler.n_features_in_]
-            scaler.scale_[own] = scaler.var_[own] = 1.0
-            if scaler.with_mean:
-                scaler.mean_[own] = 0.0
-        copy = replace(self, steps=steps)
-        return replace(copy, table=replace(self.table, X=Pipeline(copy._after).transform(self.given)))
 
     def model(self, estimator: Any) -> Any:
         """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read.
@@ -129,7 +114,7 @@ class Prepared:
         return Pipeline([*self.steps, *last])
 
 
-def prepare(table: Table, *, impute: bool | None = None, standardize: str = "auto", **reading: Any) -> Prepared:
+def prepare(table: Table, *, impute: bool = False, standardize: str = "auto", **reading: Any) -> Prepared:
     r"""Make the columns of a table numbers without gaps, by transformers that a model can keep.
 
     :class:`Preparation` says what each column holds. Categories are one-hot encoded, sentences become the coordinates of a
@@ -140,8 +125,8 @@ def prepare(table: Table, *, impute: bool | None = None, standardize: str = "aut
     ----------
     table : Table
         As :func:`read` gives it with ``mixed=True``.
-    impute : bool or None, default=None
-        Whether missing values are filled in. None does so where there are some; True also for later rows; False is an error.
+    impute : bool, default=False
+        Whether missing values of later rows are filled in, also where there are none in these.
     standardize : {"auto", "yes", "no"}, default="auto"
         Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns,
         where the largest deviation is more than 10 times the median one, and wherever there are categories or dates.
@@ -169,13 +154,11 @@ def prepare(table: Table, *, impute: bool | None = None, standardize: str = "aut
     rows = dict(zip(table.feature_names, table.X.T, strict=True)) if isinstance(table.X, np.ndarray) else table.X
     preparation = Preparation(**reading)
     X, columns = preparation.fit_transform(rows), preparation.columns_
-    if impute is False:
-        _refuse_gaps([name for name, own in zip(columns, X.T, strict=True) if gaps_of(own).any()])
     mixed, left_out = any(column["kind"] != "number" for column in columns.values()), preparation.left_out_
     scaled = standardize == "yes" or (standardize == "auto" and (mixed or units_differ(X)))
-    filled = impute is not False and (mixed or bool(impute) or preparation.n_gaps_ > 0)
+    filled = impute or mixed or preparation.n_gaps_ > 0
     steps = _numeric(filled, scaled)
-    steps = [("encode", _encoder(columns, X, steps, filled))] if mixed else steps
+    steps = [("encode", _encoder(columns, X, steps))] if mixed else steps
     fitted = Pipeline(steps).fit(X) if steps else preparation
     is_needed = steps or left_out or any(column["written"] for column in columns.values())
     lines = filter(
@@ -188,26 +171,19 @@ def prepare(table: Table, *, impute: bool | None = None, standardize: str = "aut
         ids=_ids(rows, left_out) if table.ids is None else table.ids,
     )
     steps = [("prepare", preparation), *steps] if is_needed else []
-    return Prepared(prepared, steps, list(lines), scaled or standardize != "auto" or mixed, X if steps else None)
+    return Prepared(
+        prepared, steps, list(lines), scaled or standardize != "auto" or mixed, X if steps else None, scaled
+    )
 
 
-def _without_names(table: Table, impute: bool | None, standardize: str) -> Prepared:
+def _without_names(table: Table, impute: bool, standardize: str) -> Prepared:
     """A matrix or images, whose columns share one unit unless the user says otherwise."""
     X, is_dense, scaled = table.X, not sparse.issparse(table.X), standardize == "yes"
     gaps = np.isnan(X) if is_dense else np.zeros((1, 1), dtype=bool)
-    if impute is False:
-        _refuse_gaps([str(j) for j in np.flatnonzero(gaps.any(axis=0))])
-    steps = _numeric(is_dense and (bool(impute) or bool(gaps.any())), scaled, with_mean=is_dense)
+    steps = _numeric(is_dense and (impute or bool(gaps.any())), scaled, with_mean=is_dense)
     lines = list(filter(None, [_said({}, int(gaps.sum()), scaled)]))
     X = Pipeline(steps).fit_transform(X) if steps else X
-    return Prepared(replace(table, X=X), steps, lines, standardize != "auto", table.X if steps else None)
-
-
-def _refuse_gaps(names: list[str]) -> None:
-    if names:
-        raise ValueError(
-            f"{listed(names)} with missing values (--no-impute); leave them out (--drop '{','.join(names)}')"
-        )
+    return Prepared(replace(table, X=X), steps, lines, standardize != "auto", table.X if steps else None, scaled)
 
 
 def _numeric(filled: bool, scaled: bool, with_mean: bool = True) -> list[tuple[str, Any]]:
@@ -215,14 +191,14 @@ def _numeric(filled: bool, scaled: bool, with_mean: bool = True) -> list[tuple[s
     return [*steps, ("scale", StandardScaler(with_mean=with_mean))] if scaled else steps
 
 
-def _encoder(columns: dict[str, Any], X: np.ndarray, numeric: list[tuple[str, Any]], filled: bool) -> ColumnTransformer:
+def _encoder(columns: dict[str, Any], X: np.ndarray, numeric: list[tuple[str, Any]]) -> ColumnTransformer:
     """The step after the preparation of a table that has more than numbers, whose numbers go through ``numeric``."""
     names, kinds = list(columns), [column["kind"] for column in columns.values()]
     places = {
         kind: [j for j, own in enumerate(kinds) if own == kind] for kind in ("number", "date", "category", "text")
     }
-    words = [("impute", SimpleImputer(strategy="constant", missing_values="", fill_value=FILL))] if filled else []
-    words += [("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
+    fill = SimpleImputer(strategy="constant", missing_values="", fill_value=FILL)
+    words = [("impute", fill), ("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
     text = [(names[j], _sentences(X[:, j]), i) for i, j in enumerate(places["text"])]
     parts = [
         ("number", Pipeline(numeric) if numeric else "passthrough", places["number"] + places["date"]),
@@ -270,14 +246,6 @@ def _ids(rows: Any, left_out: dict[str, str]) -> Any:
     """The identifiers of the rows, where a column was left out because it names them."""
     names = [name for name, reason in left_out.items() if reason == NAMES_ROWS]
     return cells_of(rows[names[0]], as_text=True).astype(str) if names else None
-
-
-def _scaler(steps: list[tuple[str, Any]]) -> StandardScaler | None:
-    """The scaler among the steps, which is the last that columns of numbers go through."""
-    last = steps[-1][1] if steps else None
-    if isinstance(last, ColumnTransformer):
-        last = last.named_transformers_.get("number", [None])[-1]
-    return last if isinstance(last, StandardScaler) else None
 
 
 # What a model takes
