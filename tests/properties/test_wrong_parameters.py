@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 from lapwing import LPI, LPP, MFA, TSA, ContrastivePCA, DiffusionMaps, FisherScore, KernelLPP, LaplacianScore
-from lapwing.graphs import KNN, Complete, On, Repulsion
+from lapwing.graphs import KNN, On, Repulsion
 
 ESTIMATORS = [method() for method in (*PROJECTIONS, *FREE, *NAMED, LPI, LaplacianScore, FisherScore)]
 rng = np.random.RandomState(0)
@@ -68,7 +68,6 @@ def test_parameters_of_graphs(drawn):
         (KNN(3, queries=5), "metric_params", np.array([1.0, 2.0])),
         (KNN(3, queries=5), "random_state", 10**30),
         (Repulsion(6), "normalized", np.array([1.0, 2.0])),
-        (Complete(), "weights", np.eye(3)),
     ],
     ids=lambda value: type(value).__name__,
 )
