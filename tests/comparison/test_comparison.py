@@ -154,7 +154,7 @@ def test_one_standard_error_and_the_choice():
     assert found.choice == ("A", 1)
 
 
-def test_models_embeddings_and_spectra_are_of_all_data(digits, found):
+def test_models_and_embeddings_are_of_all_data(digits, found):
     X, y = digits
     for row in found.summary():
         method, d = row["method"], row["dimension"]
@@ -164,10 +164,6 @@ def test_models_embeddings_and_spectra_are_of_all_data(digits, found):
         two = found.estimator(method, 2).fit(X, y).transform(X)
         np.testing.assert_allclose(found.embeddings[method][2], two, atol=1e-8)
         assert found.embeddings[method][3].shape == (400, 3)
-        assert found.spectra[method].size >= d
-    np.testing.assert_allclose(
-        found.spectra["LPP"][: found.models["LPP"].n_components], found.models["LPP"].eigenvalues_
-    )
 
 
 def test_n_jobs_does_not_matter(digits, found):
@@ -842,7 +838,8 @@ PROGRAM = """
 from sklearn.datasets import load_digits
 from lapwing.comparison import compare
 X, y = load_digits(return_X_y=True)
-compare(X, y, methods=["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"], memory="kept", n_jobs=2, judge="nearest")
+methods = ["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"]
+compare(X[:500], y[:500], methods=methods, dimensions=[2, 9], memory="kept", n_jobs=2, judge="nearest")
 """
 
 
@@ -855,15 +852,15 @@ def test_a_killed_comparison_goes_on(tmp_path):
     child.wait()
     kept = {path: path.stat().st_mtime_ns for path in entries(tmp_path)}
     assert 4 <= len(kept) < 25
-    X, y = load_digits(return_X_y=True)
-    settings = {"methods": ["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"]}
+    X, y = (part[:500] for part in load_digits(return_X_y=True))
+    settings = {"methods": ["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"], "dimensions": [2, 9]}
     same(compare(X, y, **settings, memory=tmp_path / "kept"), compare(X, y, **settings))
     assert len(entries(tmp_path)) == 25
     assert {path: path.stat().st_mtime_ns for path in kept} == kept  # they were read, and not written again
 
 
 def test_scores_are_of_these_rows_labels_settings_and_releases(digits, tmp_path, monkeypatch):
-    X, y = digits
+    X, y = digits[0][:120], digits[1][:120]
     settings = {"methods": {"LPP": LPP(graph=4)}, "dimensions": [2], "cv": 2, "memory": tmp_path}
     compare(X, y, **settings)
     changes = [

@@ -19,7 +19,7 @@ from ..data import as_data, canonical
 from ..selection import reducer_of
 from ..solvers import RankError, numerical_rank
 from ._judges import apart, checked_judge, kept, predicted, ranks_of
-from ._methods import Candidate, is_nested, is_nested_but_for_pca
+from ._methods import Candidate
 
 SHOWN = (2, 3)  # the numbers of dimensions of the pictures
 
@@ -159,7 +159,6 @@ class Whole(NamedTuple):
     model: Any
     embeddings: dict[int, np.ndarray]
     space: np.ndarray
-    spectrum: np.ndarray
 
 
 def fit_whole(candidate: Candidate, chosen: int, X: Array, y: np.ndarray | None) -> Whole | str:
@@ -167,14 +166,11 @@ def fit_whole(candidate: Candidate, chosen: int, X: Array, y: np.ndarray | None)
     shown = [d for d in SHOWN if d <= candidate.most] or [1]
     with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # the folds have given these warnings
         try:
-            own = reducer_of(candidate.estimator)  # the largest number's spectrum shows what is left out
-            largest = [max(candidate.dimensions)] * (is_nested(own) or is_nested_but_for_pca(own))
-            models = candidate.fitted({chosen, *shown, *largest}, X, y)
-            reducer, model = reducer_of(models[chosen]), models[chosen]
-            if reducer.n_components != chosen:
+            models = candidate.fitted({chosen, *shown}, X, y)
+            model = models[chosen]
+            if reducer_of(model).n_components != chosen:
                 model = candidate.fitted([chosen], X, y)[chosen]
-            spectrum = getattr(reducer, "eigenvalues_", getattr(reducer, "explained_variance_ratio_", np.empty(0)))
             pictures = {d: np.asarray(models[d].transform(X))[:, :d] for d in shown}
-            return Whole(chosen, model, pictures, np.asarray(model.transform(X)), np.asarray(spectrum, dtype=float))
+            return Whole(chosen, model, pictures, np.asarray(model.transform(X)))
         except Exception as error:  # any error: the other methods go on
             return why_it_failed(error)

@@ -46,8 +46,6 @@ class Comparison:
         One model per method, fitted to all data, with the dimension in :attr:`chosen`.
     embeddings, spaces : dict of name to dict of number to ndarray, and dict of name to ndarray
         All rows in 2 and 3 dimensions (1 where there are no more), and in all dimensions of the model.
-    spectra : dict of name to ndarray
-        Eigenvalues (shares of the variance for PCA, LDA and TruncatedSVD) of the largest fit that shares the model's ``pca``.
     failures, left_out, warnings : dict of name to message, or to list of messages
         Methods that could not be fitted, those that are slow on so many rows or columns and were not tried, and what methods
         warned of, in any fold.
@@ -104,7 +102,6 @@ class Comparison:
     models: dict[str, Any]
     embeddings: dict[str, dict[int, np.ndarray]]
     spaces: dict[str, np.ndarray]
-    spectra: dict[str, np.ndarray]
     _candidates: dict[str, Candidate]
 
     @property
@@ -308,7 +305,6 @@ def compared(
         models={name: fit.model for name, fit in whole.items()},
         embeddings={name: fit.embeddings for name, fit in whole.items()},
         spaces={name: fit.space for name, fit in whole.items()},
-        spectra={name: fit.spectrum for name, fit in whole.items()},
         _candidates=settled,
         **_held_to(references, judges, about),
         **about,

@@ -33,8 +33,8 @@ def write_report(
 
     The page begins with what was found, in plain sentences, the classes and their confusion, and a map of the rows in the
     recommended space. Point at a row to see it, click to see its neighbours before and after. Below stand what the dimensions
-    are made of, with intervals, scores by dimension, the table of all methods, the columns, and last the numerics: spectra,
-    neighbourhoods, and the code that repeats the fit. In a notebook a comparison shows the same page by itself.
+    are made of, with intervals, scores by dimension, the table of all methods, the columns, and last the neighbourhoods
+    that are kept, and the code that repeats the fit. In a notebook a comparison shows the same page by itself.
 
     Parameters
     ----------

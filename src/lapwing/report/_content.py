@@ -98,14 +98,6 @@ def content(
             "classes": classes,
             "classNames": own_classes,
             "samples": _samples(X, rows, names, columns, images, given.get("texts"), made_of[comparison.choice[0]]),
-            "spectra": {
-                name: {
-                    "values": comparison.spectra[name],
-                    "kind": "Eigenvalue" if hasattr(reducer_of(model), "eigenvalues_") else "Share of the variance",
-                    "chosen": reducer_of(model).n_components,
-                }
-                for name, model in models.items()
-            },
             "confusion": own_classes and {name: comparison.confusion(name) for name in comparison.methods},
             "code": {name: program(comparison, name, loading) for name in comparison.methods},
         }

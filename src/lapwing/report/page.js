@@ -381,7 +381,7 @@
     box.dataset.point = i;
   }
 
-  // ---- scores, spectrum, components, graph, confusion, code ----
+  // ---- scores, components, confusion, code ----
 
   function drawScores() {
     const measure = $("measure").value, { scores } = content;
@@ -417,22 +417,6 @@
     const best = traces.map((trace) => Math.max(...trace.y)), low = Math.min(...best), high = Math.max(...best);
     const margin = Math.max(1, 0.25 * (high - low));
     return [low - 3 * margin, Math.min(high + margin, 101)];
-  }
-
-  function drawSpectrum() {
-    const { values, kind, chosen } = content.spectra[state.method];
-    $("spectrum-title").textContent = kind === "Eigenvalue" ? "Eigenvalues" : "Share of the variance";
-    $("spectrum-note").textContent = kind === "Eigenvalue"
-      ? "In the order of the components: the smallest eigenvalues of the method's problem come first. Components right of the line are not used at the chosen dimension."
-      : "Components right of the line are not used at the chosen dimension.";
-    $("spectrum").hidden = values.length < 2;  // one bar tells nothing
-    draw("plot-spectrum", [{
-      type: "bar", x: values.map((_, i) => i + 1), y: values, marker: { color: values.map((_, i) => (i < chosen ? colour(0) : variable("--line"))) },
-      hovertemplate: "component %{x}: %{y:.4g}<extra></extra>",
-    }], {
-      xaxis: axis("component", { showgrid: false, ...(values.length < 12 ? { dtick: 1 } : {}) }), yaxis: axis(kind.toLowerCase()), bargap: 0.25, showlegend: false,
-      shapes: chosen < values.length ? [{ type: "line", x0: chosen + 0.5, x1: chosen + 0.5, y0: 0, y1: 1, yref: "paper", line: { color: variable("--soft"), width: 1.5, dash: "dot" } }] : [],
-    });
   }
 
   function drawComponents() {
@@ -507,7 +491,6 @@
   function drawMethod() {
     drawPoints();
     showNeighbours();
-    drawSpectrum();
     drawComponents();
     drawConfusion();
     $("program").textContent = content.code[state.method];
