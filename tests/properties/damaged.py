@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 from scipy import sparse
+from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
 
 N = 12  # rows
@@ -128,6 +129,13 @@ def forged_npy(rng):
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + numbers(rng).tobytes()
 
 
+def market(rng):
+    file = io.BytesIO()
+    X = sparse.random(N, N, 0.3, random_state=rng, format="coo")
+    mmwrite(file, X if rng.rand() < 0.6 else X.toarray())
+    return file.getvalue()
+
+
 def svmlight(rng):
     file = io.BytesIO()
     dump_svmlight_file(
@@ -191,6 +199,7 @@ FILES = {
     ".npz": npz,
     ".sparse.npz": sparse_npz,
     ".forged.npz": forged_npz,
+    ".mtx": market,
     ".svm": svmlight,
     ".parquet": parquet,
     ".arrow": arrow,
@@ -293,7 +302,7 @@ def damaged(rng):
         suffix = str(rng.choice(sorted(FILES)))  # another kind of file
     if rng.rand() < 0.03:
         content = zip_of(content)
-    if suffix in (".csv", ".tsv", ".txt", ".svm") and rng.rand() < 0.3:
+    if suffix in (".csv", ".tsv", ".txt", ".mtx", ".svm") and rng.rand() < 0.3:
         packing = str(rng.choice(sorted(PACKINGS)))
         content, suffix = PACKINGS[packing](content), suffix + packing
         content = DAMAGES[rng.randint(6)](content, rng) if rng.rand() < 0.5 else content

@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.io import mmwrite
 from sklearn import config_context
 
 from lapwing.tables import batches, files_of, prepare, read
@@ -337,3 +338,57 @@ def test_files_that_are_read(tmp_path, written):
     assert files_of(tmp_path) == [str(tmp_path / "a" / "1.png"), str(tmp_path / "b" / "2.gif")]
     assert files_of("-") == []
     assert files_of("x.csv") == ["x.csv"]
+
+
+MARKET = "%%MatrixMarket matrix coordinate real general\n"
+
+# Matrix Market
+
+
+@pytest.mark.parametrize("kind", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("packed", ["", ".gz", ".bz2"])
+def test_matrix_market_is_read_as_it_was_written(tmp_path, kind, dense, packed):
+    rng = np.random.RandomState(3)
+    X = rng.standard_normal((6, 6 if kind != "general" else 4)) * (rng.rand(6, 6 if kind != "general" else 4) < 0.6)
+    X = {"general": X, "symmetric": X + X.T, "skew-symmetric": X - X.T}[kind] if kind != "general" else X
+    file = io.BytesIO()
+    mmwrite(file, X if dense else sparse.coo_array(X), symmetry=kind, precision=17, comment="of chance")
+    path = tmp_path / f"x.mtx{packed}"
+    path.write_bytes({"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[packed](file.getvalue()))
+    found = read(path).X
+    np.testing.assert_array_equal(found if dense else found.toarray(), X)
+
+
+@pytest.mark.parametrize("end", [" ", "\n ", "\n\n", "", "\r\n"])
+def test_blanks_at_the_end_of_matrix_market(written, end):
+    np.testing.assert_array_equal(read(written("x.mtx", f"{MARKET}2 2 1\n2 1 3{end}")).X.toarray(), [[0, 0], [3, 0]])
+
+
+def test_patterns_and_integers(written):
+    pattern = MARKET.replace("real", "pattern") + "% a comment\n\n2 3 3\n1 1\n2 3\n2 3\n"
+    np.testing.assert_array_equal(read(written("x.mtx", pattern)).X.toarray(), [[1, 0, 0], [0, 0, 2]])
+    array = "%%MatrixMarket matrix array integer general\n2 2\n1\n2\n3\n4\n"
+    np.testing.assert_array_equal(read(written("x.mtx", array)).X, [[1, 3], [2, 4]])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (MARKET, "Premature EOF"),
+        (MARKET + "2 2\n1 1 1\n", "Invalid integer"),
+        (MARKET + "2 2 2\n1 1 1\n", "Expected another 1 lines"),
+        (MARKET + "2 2 1\n1 1 1\n2 2 2\n", "Too many lines"),
+        (MARKET + "2 2 1\n1 3 1\n", "Column index out of bounds"),
+        (MARKET + "2 2 1\n0 1 1\n", "Row index out of bounds"),
+        (MARKET + "2 2 1\nnan 1 1\n", "Invalid integer"),
+        (MARKET + "2 2 1\n1 1 x\n", "x.mtx: not a readable"),
+        (MARKET + "1000000000000 2 1\n1 1 1\n", "the limit for this file"),
+        ("%%MatrixMarket matrix array real symmetric\n10000000 10000000\n1\n", "the limit for this file"),
+        (MARKET.replace("real", "quaternion"), "quaternion"),
+    ],
+)
+def test_bad_matrix_market(written, content, said):
+    found = refusal(written("x.mtx", content))
+    assert "x.mtx: " in found
+    assert said in found

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
 from sparse_kinds import random_csr
 
@@ -327,9 +328,10 @@ def test_sparse_files(tmp_path, seed, packed):
     X, y = random_sparse(seed), np.arange(40) % 3
     np.save(tmp_path / "y.npy", y)
     (tmp_path / "y.txt").write_text("\n".join(map(str, y)) + "\n")
+    mmwrite(tmp_path / "x.mtx", X, precision=17)
     sparse.save_npz(tmp_path / "x.npz", X)
     dump_svmlight_file(X, y, str(tmp_path / "x.svm"), zero_based=False)
-    for name, label in [("x.npz", "y.npy"), ("x.npz", "y.txt"), ("x.svm", None)]:
+    for name, label in [("x.npz", "y.npy"), ("x.mtx", "y.txt"), ("x.svm", None)]:
         path = tmp_path / name
         if packed and name != "x.npz":
             path = tmp_path / f"{name}.gz"
@@ -533,7 +535,9 @@ def test_bad_matrices(tmp_path, text):
     assert "it has Z" in message(tmp_path / "d.npz")
     sparse.save_npz(tmp_path / "s.npz", random_sparse(0))
     assert "sparse" in message(tmp_path / "s.npz", drop=["1"])
-    assert "scipy.io.mmread" in message(text("%%MatrixMarket\n", "x.mtx"))
+    assert "Matrix Market" in message(text("%%Nothing\n", "x.mtx"))
+    mmwrite(tmp_path / "complex.mtx", sparse.coo_array(np.eye(2) * 1j))
+    assert "complex" in message(tmp_path / "complex.mtx")
     np.save(tmp_path / "complex.npy", np.eye(2) * 1j)
     assert "complex" in message(tmp_path / "complex.npy")
     for name in ("x.npy", "x.npz"):
@@ -549,7 +553,7 @@ def test_bad_matrices(tmp_path, text):
         read(tmp_path / "none.csv")
 
 
-@pytest.mark.parametrize("name", ["x.csv.gz", "x.csv.bz2", "x.csv.zst", "x.svm.gz", "x.svm.bz2"])
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.csv.bz2", "x.csv.zst", "x.svm.gz", "x.svm.bz2", "x.mtx.gz"])
 def test_bad_packing_names_the_file(text, name):
     path = text("a,b\n1,2\n", name)
     assert message(path).startswith(str(path))

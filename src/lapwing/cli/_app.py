@@ -19,7 +19,7 @@ from ._console import say, say_in_one_line, visible
 BROKEN_PIPE, TERMINATED = 128 + 13, 128 + signal.SIGTERM
 ABOUT = (
     "Dimensionality reduction that keeps neighbourhoods and classes: from a file to a projection, a report and a model.\n\n"
-    "DATA is a CSV, TSV, Parquet, NumPy (.npy, .npz) or svmlight file, a folder of images with one sub-folder "
+    "DATA is a CSV, TSV, Parquet, NumPy (.npy, .npz), Matrix Market or svmlight file, a folder of images with one sub-folder "
     "per class, or - for CSV on standard input."
 )
 

@@ -1,7 +1,7 @@
 """Data sets in files: whole, or in batches of rows that never fill the memory.
 
 The name of a file tells its format: CSV and TSV (``.csv``, ``.tsv``, ``.txt``; compressed too, as ``.gz`` or ``.bz2``),
-Parquet (``.parquet``, ``.pq``), NumPy (``.npy``, ``.npz``), svmlight (``.svm``, ``.svmlight``,
+Parquet (``.parquet``, ``.pq``), NumPy (``.npy``, ``.npz``), Matrix Market (``.mtx``), svmlight (``.svm``, ``.svmlight``,
 ``.libsvm``), a folder of images with one sub-folder per class, and ``-`` for CSV on standard input. Rows are counted from 1,
 without the header. :class:`Preparation` turns columns into numbers and categories.
 """

@@ -16,7 +16,7 @@ from scipy import sparse
 from .._validation import check_count
 from .cells import DATES, meanings
 from .columns import read_csv, read_parquet
-from .matrices import image_files, read_images, read_numpy, read_svmlight
+from .matrices import image_files, read_images, read_matrix_market, read_numpy, read_svmlight
 from .preparation import plain_rows
 from .table import (
     UNPACKED,
@@ -40,12 +40,13 @@ READERS: dict[str, tuple[Reader, str]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), (read_csv, "CSV file")),
     **dict.fromkeys((".parquet", ".pq"), (read_parquet, "Parquet file")),
     **dict.fromkeys((".npy", ".npz"), (read_numpy, "NumPy file of numbers")),
+    ".mtx": (read_matrix_market, "Matrix Market file"),
     **dict.fromkeys(
         (".svm", ".svmlight", ".libsvm"),
         (read_svmlight, "svmlight file, or one that counts features from 0, which read(..., zero_based=True) takes"),
     ),
 }
-PACKED = dict.fromkeys(UNPACKED, (read_csv, read_svmlight))  # who reads compressed files
+PACKED = dict.fromkeys(UNPACKED, (read_csv, read_matrix_market, read_svmlight))  # who reads compressed files
 
 
 def read(
@@ -216,7 +217,5 @@ def _reader(path: str) -> tuple[Reader, str]:
     stem, suffix = os.path.splitext(path.lower())
     found = READERS.get(os.path.splitext(stem)[1] if suffix in PACKED else suffix)
     if found is None or found[0] not in PACKED.get(suffix, found):
-        market = "; scipy.io.mmread and scipy.sparse.save_npz make an .npz of it" if suffix == ".mtx" else ""
-        known_files = f"{known(READERS)}, a folder of images, and - for CSV on stdin"
-        raise ValueError(f"{path}: unknown kind of file; {known_files}{market}")
+        raise ValueError(f"{path}: unknown kind of file; {known(READERS)}, a folder of images, and - for CSV on stdin")
     return found
