@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from ._arrays import Array, row_blocks
 from ._validation import caller_stacklevel
 from .data import EPS, MOST_ENTRY, Data, squared_lengths
-from .solvers import LanczosError, RankError, largest_value, numerical_rank, seeded_eigsh, solve
+from .solvers import RankError, largest_value, numerical_rank, solve
 
 # The rounding of rows before they are centred adds at most this share of their sum of squares to an eigenvalue of their scatter.
 ROUNDING = {"float64": EPS**2, "float32": float(np.finfo(np.float32).eps) ** 2}
@@ -223,16 +223,12 @@ def _is_truncated(data: Any, keep: Keep) -> bool:
 
 def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray]:
     """The eigenpairs of the largest eigenvalues, in a number that is known."""
-    assert keep.at_most is not None
     gram, total, floor = _gram_operator(data, about, keep)
     side = gram.shape[0]
-    count = min(max(keep.at_most, 0 if data.is_sparse else FEWEST_FOUND), side - 1)
-    try:
-        values, vectors = (found[..., ::-1] for found in seeded_eigsh(gram, count, tol=1e-10))
-    except LanczosError:  # eigenvalues repeat
-        solution = solve(-gram, None, count, bound=0.0, tol=1e-10)
-        values, vectors = -solution.values, solution.vectors
-    return values[values > max(10 * side * EPS * values[0], floor)], total, vectors
+    count = min(max(keep.at_most or 1, 0 if data.is_sparse else FEWEST_FOUND), side - 1)
+    found = solve(-gram, None, count, bound=0.0, tol=1e-10)
+    values = -found.values
+    return values[values > max(10 * side * EPS * values[0], floor)], total, found.vectors
 
 
 def _by_steps(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray]:
@@ -359,21 +355,16 @@ class Kernel(NamedTuple):
     def _gaussian(self, X: Array, Y: Array | None) -> np.ndarray:
         """exp(-gamma |x - y|²), from products of rows about the columns' medians, and from differences where these lose digits.
 
-        Single rows that are far from all others do not move medians. Of sparse rows only columns without zeros are moved.
+        Single rows that are far from all others do not move medians. Sparse rows stay where they are.
         """
         near = X if Y is None else Y
         if sparse.issparse(X) != sparse.issparse(near):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
         gamma = 1 / near.shape[1] if self.gamma is None else self.gamma
-        few = near[:: max(1, near.shape[0] // MEDIAN_ROWS)]
+        moved = [X, near]
         if not sparse.issparse(near):
-            middle = np.median(few, axis=0)
+            middle = np.median(near[:: max(1, near.shape[0] // MEDIAN_ROWS)], axis=0)
             moved = [X - middle, near - middle]
-        else:
-            full = np.all([np.bincount(A.indices, minlength=A.shape[1]) == A.shape[0] for A in (X, near)], axis=0)
-            middle = np.zeros(full.size)
-            middle[full] = np.median(few[:, full].toarray(), axis=0)
-            moved = [sparse.csr_array((A.data - middle[A.indices], A.indices, A.indptr), A.shape) for A in (X, near)]
         squared = euclidean_distances(*moved[: 1 if Y is None else 2], squared=True)
         # Rounding is a share of the squared lengths. It is seen where both rows are long and their distance is not.
         seen = SEEN_EXPONENT / (EPS * gamma)

@@ -52,9 +52,6 @@ class DaskBlocks(Blocks):
         found = computed(self._results(partial(taken, rows), holding), "reading rows")
         return np.concatenate([block for ((block,),) in found])
 
-    def load(self) -> Block:
-        return self.take(np.arange(self.shape[0]))
-
     def projected(self, project: Callable[[Block], Block], n_out: int) -> Any:
         """The rows under a map, as a dask array that is not computed yet. Later changes of the map do not matter."""
         meta, chunks = project(np.zeros((1, self.shape[1]), self.dtype))[:0], (self._sizes, (n_out,))

@@ -66,19 +66,14 @@ class Blocks:
 
     def projected(self, project: Callable[[Block], Block], n_out: int) -> Any:
         """The rows under a map of blocks, as an array in memory."""
-        found = np.empty((self.shape[0], n_out), self.dtype)
-        with Progress("transforming", self.shape[0]) as progress:
-            for first, block in self:
-                found[first : first + len(block)] = project(block)
-                progress(first + len(block))
-        return found
+        return np.concatenate(self.each(lambda _, block: [[project(block)]], "transforming")[0])
 
     def take(self, rows: np.ndarray) -> Block:
         """Some rows, given by ascending numbers."""
         return np.concatenate(self.each(partial(taken, rows), "reading rows")[0])
 
     def load(self) -> Block:
-        return np.concatenate([block for _, block in self])
+        return self.take(np.arange(self.shape[0]))
 
 
 class ArrayBlocks(Blocks):
@@ -207,14 +202,8 @@ def is_on_disk(X: Any) -> bool:
 
 
 def _release(array: Any) -> None:
-    """Let go of the pages that were read, which would count as memory of this process until others need it.
-
-    Pages that may be changed and belong to no file are kept, since the changes are in the pages only.
-    """
+    """Let go of the pages that were read, which would count as memory of this process until others need it."""
     mapping = memory_map(array)
-    if mapping is None or not hasattr(mmap, "MADV_DONTNEED"):
-        return
-    with memoryview(mapping) as pages:
-        is_backed = pages.readonly or getattr(array, "mode", "c") in ("r+", "w+")
-    if is_backed:
+    # With mode "c", changes are in the pages alone.
+    if mapping is not None and array.mode in ("r", "r+", "w+") and hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)

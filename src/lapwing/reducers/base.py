@@ -59,10 +59,15 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from lapwing import LPP
-    >>> from lapwing.reducers import Reducer
-    >>> issubclass(LPP, Reducer)
-    True
+    A method of your own, with the problem of LPP, which is that of every method that has none of its own:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.reducers import KernelReducer, Reducer
+    >>> class Smooth(KernelReducer):
+    ...     default_graph = KNN
+    >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape, issubclass(Smooth, Reducer)
+    ((150, 2), True)
     """
 
     verbose: bool | None = None  #: Whether progress is shown, where a method of your own has no such parameter.
@@ -235,7 +240,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         so_far = getattr(self, "moments_", None)
         with auto.as_printed(self) if self.preset == "paper" else nullcontext():
             data = self._data(X, y, sample_weight=sample_weight, fitting=so_far is None, least=1)
-            graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
+            graphs = self._graphs(data)
         by_class = graphs.reads_labels and any(leaf.weighs_classes for leaf in graphs.leaves)
         sums = ClassSums(data.d, by_class, data.dtype)
         vars(sums).update(so_far or {})
@@ -252,17 +257,16 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             with auto.as_printed(self) if self.preset == "paper" else nullcontext():
                 self._fit(summary, graphs)
         except RankError as error:
-            for name in [name for name in vars(self) if name.endswith("_")]:
-                delattr(self, name)
-            self.__dict__ |= {**(data.learnt or {}), "n_features_in_": data.n_columns}
+            kept = {
+                name: value for name, value in before.items() if name == "feature_names_in_" or not name.endswith("_")
+            }
+            self.__dict__ = kept | (data.learnt or {}) | {"n_features_in_": data.n_columns}
             message = f"{type(self).__name__} is not fitted yet, and will be when partial_fit gets more rows: {error}"
             warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
         except BaseException:
             self.__dict__ = before  # the model stays that of the rows before
             raise
         self.moments_, self.n_samples_seen_ = vars(sums), float(sums.counts.sum())
-        if names is not None:
-            self.feature_names_in_ = names
         return self
 
     def problem(self, X: Any, y: Any = None) -> Problem:

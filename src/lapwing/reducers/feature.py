@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -55,22 +54,19 @@ class FeatureSelector(SelectorMixin, Reducer):
     _scores: ClassVar[Any]
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
-    _takes_tensors: ClassVar[bool] = True
-    _takes_weights: ClassVar[bool] = True
-    _takes_sums: ClassVar[bool] = True
-    _takes_blocks: ClassVar[bool] = True
+    _takes_tensors = _takes_weights = _takes_sums = _takes_blocks = True
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Data:
-        if self.n_features_to_select is not None:
-            check_count("n_features_to_select", self.n_features_to_select)
         return data
 
     def _solve(
         self, F: Data, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
     ) -> tuple[np.ndarray, np.ndarray, int]:
+        k = self.n_features_to_select
+        k = k if k is None else check_count("n_features_to_select", k)
         scores, varying = self._scores(data, problem)
-        k, most = self.n_features_to_select, int(varying.sum())
+        most = int(varying.sum())
         if most == 0:
             raise RankError("X is constant: no feature varies, or so little that rounding hides it")
         if k is not None and k > most:
@@ -78,7 +74,7 @@ class FeatureSelector(SelectorMixin, Reducer):
                 f"n_features_to_select={k} is more than the {most} of {varying.size} features that vary; use "
                 f"n_features_to_select={most} or less"
             )
-        return scores, varying, min(max(1, varying.size // 2), most) if k is None else int(k)
+        return scores, varying, min(max(1, varying.size // 2), most) if k is None else k
 
     def _store(self, data: Data, F: Data, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
         scores, varying, k = found
@@ -107,8 +103,7 @@ class FeatureSelector(SelectorMixin, Reducer):
             return super().transform(X)
         chosen = np.flatnonzero(self.support_)
         with verbosity(self.verbose):
-            data = validated(self, X, fitting=False, in_blocks=True)
-            return data.apply(partial(_columns, chosen), chosen.size)
+            return validated(self, X, fitting=False, in_blocks=True).apply(lambda rows: rows.X[:, chosen], chosen.size)
 
     inverse_transform = takes_tensors(SelectorMixin.inverse_transform)
 
@@ -116,7 +111,3 @@ class FeatureSelector(SelectorMixin, Reducer):
         check_is_fitted(self)
         mask = self.support_
         return import_module("..device", __package__).host(mask) if is_foreign(mask) else mask
-
-
-def _columns(chosen: np.ndarray, data: Data) -> Any:
-    return data.X[:, chosen]

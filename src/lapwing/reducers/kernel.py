@@ -34,15 +34,10 @@ class KernelReducer(ProjectingReducer):
 
     Examples
     --------
-    A method of your own, with the problem of LPP, which is that of every method that has none of its own:
-
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing.graphs import KNN
+    >>> from lapwing import KernelLPP
     >>> from lapwing.reducers import KernelReducer
-    >>> class Smooth(KernelReducer):
-    ...     default_graph = KNN
-    >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
-    (150, 2)
+    >>> issubclass(KernelLPP, KernelReducer)
+    True
     """
 
     kernel: str | Callable[..., float] = "rbf"
@@ -129,8 +124,7 @@ class KernelReducer(ProjectingReducer):
         """``gamma`` as a number. "scale" is 1 / (number of features times their variance), and "auto" is a share of that."""
         if not isinstance(self.gamma, str):
             return None if self.gamma is None else check_positive("gamma", self.gamma)
-        if self.gamma not in ("auto", "scale"):
-            check_choice("gamma", self.gamma, ("auto", "scale"))  # raises
+        check_choice("gamma", self.gamma, ("auto", "scale"))
         if self.kernel == "precomputed" or callable(self.kernel):
             return None
         # Divided columns have a variance of 1 each; of others, what their means differ by counts as well.
@@ -169,11 +163,12 @@ class KernelReducer(ProjectingReducer):
         for rows in row_blocks(X.shape[0], V.shape[1]):
             if not self._is_linear:
                 Z[rows] = kernel(X[rows], self.X_fit_) @ V.T - self.intercept_
-            elif self.landmarks is None:
-                Z[rows] = (_apply_features(self.features_, X[rows]) - self.mean_) @ V.T
+                continue
+            if self.landmarks is None:
+                features = _apply_features(self.features_, X[rows])
             else:
                 features = kernel(X[rows], self.nystroem_.components_) @ self.nystroem_.normalization_.T
-                Z[rows] = (features - self.mean_) @ V.T
+            Z[rows] = (features - self.mean_) @ V.T
         return Z
 
     @property

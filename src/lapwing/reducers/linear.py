@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
@@ -43,10 +43,7 @@ class LinearReducer(ProjectingReducer):
     (150, 2)
     """
 
-    _takes_tensors: ClassVar[bool] = True
-    _takes_weights: ClassVar[bool] = True
-    _takes_sums: ClassVar[bool] = True
-    _takes_blocks: ClassVar[bool] = True
+    _takes_tensors = _takes_weights = _takes_sums = _takes_blocks = True
 
     def _coordinates(self, data: Data) -> Any:
         return data.project(self.mean_, self.components_)

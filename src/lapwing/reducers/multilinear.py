@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
 from .._arrays import row_blocks
-from .._validation import check_choice, check_count, check_in_memory, check_not_negative
+from .._validation import check_count, check_in_memory, check_not_negative
 from ..data import FLOATS, Data, validated
 from ..graphs import Graph
 from ..maps import CONSTANT, ROUNDING
@@ -42,7 +42,7 @@ class Images(NamedTuple):
 
         Seen from mode m, a projected sample is a bundle of vectors, in the last axis.
         """
-        Y = projected(self.X, self.mean, self.modes)
+        Y = multiplied(np.subtract(self.X, self.mean, dtype=np.float64), self.modes)
         bundles = np.moveaxis(Y, self.m + 1, -1).reshape(len(Y), -1, Y.shape[self.m + 1])
         n, _, size = bundles.shape
         total = np.zeros((size, size))
@@ -67,15 +67,10 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Examples
     --------
-    A method of your own:
-
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing.graphs import KNN
+    >>> from lapwing import TSA
     >>> from lapwing.reducers import MultilinearReducer
-    >>> class SmoothImages(MultilinearReducer):
-    ...     default_graph = KNN
-    >>> SmoothImages(3, graph=7).fit_transform(load_digits().images[:300]).shape
-    (300, 3, 3)
+    >>> issubclass(TSA, MultilinearReducer)
+    True
     """
 
     n_components: int | str | Sequence[int | str | None] | None = "auto"
@@ -93,13 +88,16 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     _takes_sparse: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = True
-    _choices: ClassVar[dict[str, tuple]] = {"scaling": ("unit", "constraint"), "center": ("auto", "mean", False)}
+    _choices: ClassVar[dict[str, tuple]] = {
+        "scaling": ("unit", "constraint"),
+        "center": ("auto", "mean", False),
+        "flatten": (False, True),
+    }
     _rules: ClassVar[auto.Rules] = auto.Rules(paper={"center": False})
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """Images as rows that know the shape of an image."""
         check_count("max_iter", self.max_iter)
-        check_choice("flatten", self.flatten, (False, True))
         check_not_negative("tol", self.tol)
         shape = self.image_shape
         if shape is None:
@@ -156,13 +154,12 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         floor = ROUNDING[F.X.dtype.name] * (np.trace(B) + constraint.diagonal().sum() * moved)
         if problem.degrees is None:
             floor = max(floor, rounding_of_form(constraint, F))
-        automatic = isinstance(size, str)
         try:
-            return solve(A, B, min(AUTO_DIRECTIONS, len(B)) if automatic else size, floor=floor)
+            return solve(A, B, min(AUTO_DIRECTIONS, len(B)) if isinstance(size, str) else size, floor=floor)
         except RankError as error:
             if (F.X[:1] == F.X).all():
                 raise RankError(CONSTANT) from None
-            if automatic:
+            if isinstance(size, str):
                 return solve(A, B, None, floor=floor)
             raise RankError(f"mode {F.m + 1} of the images, of size {len(B)}: {error}") from error
 
@@ -195,7 +192,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         X = validated(self, X, fitting=False).X.reshape(-1, *self.mean_.shape) if rows else self._images(X)
         if X.shape[1:] != self.mean_.shape:
             raise ValueError(f"X has images of shape {X.shape[1:]}; it is fitted on images of shape {self.mean_.shape}")
-        Y = projected(X, self.mean_, self.components_).astype(X.dtype, copy=False)
+        Y = multiplied(np.subtract(X, self.mean_, dtype=np.float64), self.components_).astype(X.dtype, copy=False)
         return Y.reshape(len(X), -1) if self.flatten or rows else Y
 
     @takes_tensors
@@ -251,16 +248,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         tags.input_tags.two_d_array = self.image_shape is not None
         tags.input_tags.three_d_array = self.image_shape is None
         return tags
-
-
-def projected(X: np.ndarray, mean: np.ndarray, modes: Modes) -> np.ndarray:
-    """``X - mean``, each mode multiplied by its matrix; in float64, a block of samples at a time."""
-    modes = modes or [None] * mean.ndim
-    shape = [size if P is None else len(P) for size, P in zip(mean.shape, modes, strict=True)]
-    Y = np.empty((len(X), *shape))
-    for rows in row_blocks(len(X), mean.size):
-        Y[rows] = multiplied(np.subtract(X[rows], mean, dtype=np.float64), modes)
-    return Y
 
 
 def multiplied(T: np.ndarray, modes: Modes) -> np.ndarray:
