@@ -34,6 +34,8 @@ BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other 
 MANY_ENTRIES = 1 << 25
 FEW_ROWS = 4096  # among up to this many rows, neighbours are found by products in float64, and among more by a screen
 FEW_CLASSES = 64  # the sums of up to this many classes come from one product
+FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
+FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
 # The names of attributes that hold what was learnt, by an estimator or by the steps of a pipeline.
 LEARNT = re.compile(r"^_|(?<!feature_names_in)_$|^(steps|transformer_list)$")
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
@@ -412,9 +414,17 @@ class TorchData(Data):
         return TorchData(self.torch.cat([self.tensor, self.own(X).to(self.tensor.dtype)]))
 
     def project(self, mean: Any, components: Any) -> Any:
-        given = (a if self.torch.is_tensor(a) else self.own(host(a)) for a in (mean, components))
-        about, V = (a.to(self.tensor.dtype) for a in given)
-        found = self.torch.cat([(block - about) @ V.T for block in self.blocks])
+        """One product, from which that of the mean is subtracted. A far mean comes off the rows first, some at a time."""
+        rows = self.tensor
+        V, about = (a.double() if self.torch.is_tensor(a) else self.own(host(a)).double() for a in (components, mean))
+        V, offset = V.T.to(rows.dtype), -(V @ about)
+        # The product comes first, so that the device is busy while the mean is looked at.
+        found = self.torch.addmm(offset.to(rows.dtype), rows, V)
+        apart = rows[:: max(1, self.n // FEW_LOOKED_AT)].double() - about
+        if bool(about.square().sum() > FAR_MEAN**2 * apart.square_().sum(1).mean()):
+            about = about.to(rows.dtype)
+            for block, out in zip(self.blocks, found.split(self.step), strict=True):
+                self.torch.mm(block - about, V, out=out)
         return found if self.device is None else self.device.to_caller(found)
 
 
