@@ -9,6 +9,7 @@ import time
 import types
 import warnings
 from pathlib import Path
+from pickle import PicklingError
 from typing import ClassVar
 
 import numpy as np
@@ -39,7 +40,6 @@ from lapwing.comparison import (
     left_out,
 )
 from lapwing.comparison import compare as compared
-from lapwing.comparison._run import _worthwhile
 from lapwing.graphs import KNN, Target
 from lapwing.metrics import clustering_accuracy, neighborhood_preservation, retrieval_scores
 from lapwing.report._code import program
@@ -95,8 +95,10 @@ def test_clusters_and_confusion(digits, found):
 
 def test_baseline_is_the_data_as_given(digits, found):
     scores = cross_val_score(KNeighborsClassifier(1), *digits, cv=found.splitter)
-    np.testing.assert_array_equal([record["accuracy"] for record in found.baseline], scores)
-    assert all(record["recall"] == record["trustworthiness"] == 1 for record in found.baseline)
+    line = found.lines["baseline"]
+    assert (line["accuracy"], line["mean"]) == pytest.approx((scores.mean(), scores.mean()))
+    assert line["se"] == pytest.approx(scores.std(ddof=1) / np.sqrt(3))
+    assert line["recall"] == line["trustworthiness"] == 1
 
 
 @pytest.mark.parametrize(("n", "k"), [(60, 5), (31, 1), (40, 12)])
@@ -241,7 +243,7 @@ def test_wide_data_and_a_rank_that_limits():
     assert not found.failures
     assert found.dimensions("PCA") == [1, 2, 3, 5, 8, 13, 21, 25, 29]  # 30 training rows about their mean
     assert found.dimensions("LDA") == [1, 2]
-    with pytest.raises(ValueError, match=r"beyond 29, the rank of the smallest training fold"):
+    with pytest.raises(ValueError, match=r"up to 29, the rank of the smallest training fold"):
         compare(X, y, cv=3, dimensions=[2, 30])
 
 
@@ -309,16 +311,13 @@ def test_models_have_the_dimensions_that_are_chosen_where_the_first_choice_fails
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.comparison.LeakWarning")
-@pytest.mark.parametrize("dimensions", [[50], [2, 50]])
-def test_a_method_with_fewer_directions_than_asked_for_is_clipped_without_a_word(dimensions):
+def test_a_method_with_fewer_directions_than_asked_for_is_clipped_without_a_word():
     X, y = load_digits(n_class=2, return_X_y=True)
-    found = compare(X, y, methods=["PCA", "MFA"], dimensions=dimensions, cv=3)
-    (most,) = found.dimensions("MFA")
-    assert (not found.failures, found.warnings["MFA"]) == (True, [])
-    assert found.models["MFA"].components_.shape[0] == most < 50 == found.dimensions("PCA")[-1]
-    if 2 not in dimensions:
-        train = np.setdiff1d(np.arange(len(X)), found.folds[0])
-        assert clone(METHODS["MFA"]).set_params(n_components=most).fit(X[train], y[train]).rank_ >= most > 2
+    found = compare(X, y, methods=["PCA", "MFA"], dimensions=[2, 50], cv=3)
+    assert (found.failures, found.warnings["MFA"], found.dimensions("MFA")) == ({}, [], [2])
+    assert found.models["MFA"].components_.shape[0] == 2 < 50 == found.dimensions("PCA")[-1]
+    found = compare(X, y, methods=["PCA", "MFA"], dimensions=[50], cv=3)
+    assert (found.methods, list(found.failures)) == (["PCA"], ["MFA"])
 
 
 def test_copies_in_two_classes_are_what_leaves_no_direction():
@@ -412,11 +411,6 @@ def test_small_data_are_compared_in_one_process_unless_told(digits, monkeypatch,
     assert asked == [expected]
 
 
-def test_what_is_small_counts_entries_and_methods():
-    X = np.zeros((1000, 100))
-    assert [_worthwhile(-1, X, n_methods) for n_methods in (9, 10)] == [1, -1]
-
-
 def test_warnings_are_kept_not_shown():
     y = np.arange(200) % 3
     X = np.random.default_rng(0).standard_normal((200, 5)) + 100 * np.eye(5)[y]
@@ -424,8 +418,7 @@ def test_warnings_are_kept_not_shown():
     assert "the repulsion graph is empty" in found.warnings["LPP + repulsion"][0]
 
 
-def test_progress_and_frame(digits, monkeypatch):
-    pytest.importorskip("pandas")
+def test_progress(digits, monkeypatch):
     seen = []
 
     class Line(Progress):
@@ -433,11 +426,9 @@ def test_progress_and_frame(digits, monkeypatch):
             seen.append(step)
 
     monkeypatch.setattr("lapwing.comparison._run.Progress", Line)
-    found = compare(*digits, methods=["PCA"], dimensions=[2, 3], cv=2)
+    compare(*digits, methods=["PCA"], dimensions=[2, 3], cv=2)
     parts = ["all columns: fold 1", "all columns: fold 2", "PCA: fold 1", "PCA: fold 2", "PCA: all data"]
     assert seen == list(enumerate(parts))
-    frame = found.to_frame()
-    assert frame.groupby("dimension")["accuracy"].mean()[3] == pytest.approx(found.scores("PCA")[:, 1].mean())
 
 
 @pytest.mark.parametrize(
@@ -449,7 +440,7 @@ def test_progress_and_frame(digits, monkeypatch):
         ({"dimensions": []}, "must be increasing"),
         ({"dimensions": [3, 2]}, "must be increasing"),
         ({"dimensions": [0]}, "dimensions=0 must be a whole number"),
-        ({"dimensions": [200]}, "beyond .*rank"),
+        ({"dimensions": [200]}, "increasing .* rank"),
         ({"methods": []}, r"methods=\[\] must be a mapping"),
         ({"methods": ["LPQ"]}, r"methods=\['LPQ'\] are not known; choose from PCA"),
         ({"methods": "LPP"}, "must be a mapping"),
@@ -551,8 +542,8 @@ def test_unequal_classes_are_judged_by_the_mean_over_classes(unequal):
         expected = cross_val_score(model, X, y, cv=found.splitter, scoring=scoring)
         np.testing.assert_allclose(found.scores("PCA", measure)[:, 1], expected)
     share = np.mean([np.mean(y[fold] == "no") for fold in found.folds])
-    assert np.mean([record["accuracy"] for record in found.majority]) == pytest.approx(share)
-    assert [record["balanced_accuracy"] for record in found.majority] == [0.5] * 3
+    majority = found.lines["majority"]
+    assert (majority["accuracy"], majority["balanced_accuracy"]) == pytest.approx((share, 0.5))
     assert found.best["accuracy"] < share  # which is why the accuracy does not lead
     assert compare(X, y, methods=["PCA"], dimensions=[1], cv=3, scoring="accuracy").criterion == "accuracy"
 
@@ -570,9 +561,7 @@ def test_retrieval_and_clustering_as_goals(digits):
     assert (clusters.criterion, "map" in clusters.measures) == ("nmi", False)
     with pytest.raises(ValueError, match=r"scoring='mse' must be a goal \(classification, retrieval"):
         compare(X, y, scoring="mse")
-    with pytest.raises(
-        ValueError, match=r"classes that were never seen, use .*scoring=lapwing\.selection\.retrieval_scorer"
-    ):
+    with pytest.raises(ValueError, match=r"folds need 2 groups .*never seen, see lapwing\.selection\.retrieval_scorer"):
         compare(X, y, methods=["PCA"], scoring="retrieval", groups=y)
     with pytest.raises(ValueError, match="scoring='retrieval': it needs labels"):
         compare(X, scoring="retrieval")
@@ -613,9 +602,9 @@ def test_the_future_is_not_known(digits):
         compare(X, y, time=times, groups=times)
     with pytest.raises(ValueError, match="parts of the time cannot be told apart"):
         compare(X, y, time=np.zeros(400))
-    with pytest.raises(ValueError, match="time has 3 entries, but X has 400 rows"):
+    with pytest.raises(ValueError, match="time has 3 values for 400 rows; pass one"):
         compare(X, y, time=[1, 2, 3])
-    with pytest.raises(ValueError, match=r"groups is missing in 1 rows \(the first is row 7\)"):
+    with pytest.raises(ValueError, match=r"groups has 399 values for 400 rows; rows \[7\] have none"):
         compare(X, y, groups=np.where(np.arange(400) == 7, np.nan, 1.0))
 
 
@@ -653,7 +642,6 @@ def test_what_readme_recommends_is_known(digits):
     assert default_methods(many, np.arange(6000) % 2)["KernelLPP + classes"].landmarks == 1000
     found = compare(X[:150], y[:150], methods=["NCA"], cv=2)
     assert len(found.dimensions("NCA")) == 3  # it is fitted anew for each
-    assert found.left_out == {}
 
 
 def test_a_method_that_would_take_an_hour_on_so_many_columns_is_left_out():
@@ -756,8 +744,9 @@ def test_numbers_to_predict():
         model = make_pipeline(found.estimator(name, 3), found.judge)
         expected = cross_val_score(model, X, y, cv=found.splitter, scoring="r2")
         np.testing.assert_allclose(found.scores(name)[:, 1], expected, rtol=1e-6)
-    assert {record["method"] for record in found.baseline} == {"all columns + ridge regression"}
-    assert all(record["r2"] <= 0 for record in found.majority)
+    assert found.lines["baseline"]["method"] == "all columns + ridge regression"
+    assert "line_to_beat" not in found.lines
+    assert found.lines["majority"]["r2"] <= 0
     fractions = compared(X, np.log(y), methods=["LPP"], dimensions=[2], cv=2)
     assert (fractions.criterion, "accuracy" in fractions.measures) == ("r2", False)
     assert "LPP + targets" in default_methods(X, y)
@@ -769,7 +758,7 @@ def test_numbers_to_predict():
 
 def test_classes_are_no_targets():
     X, y = load_wine(return_X_y=True)
-    with pytest.raises(ValueError, match=r"methods\['t'\]=.* reads y as numbers, and compare passes it as classes"):
+    with pytest.raises(ValueError, match=r"methods\['t'\]=.* reads y as numbers, and here y names classes"):
         compare(X, y, methods={"t": LPP(2, graph=KNN(5) + Target(5))})
 
 
@@ -839,7 +828,7 @@ from sklearn.datasets import load_digits
 from lapwing.comparison import compare
 X, y = load_digits(return_X_y=True)
 methods = ["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"]
-compare(X[:500], y[:500], methods=methods, dimensions=[2, 9], memory="kept", n_jobs=2, judge="nearest")
+compare(X[:500], y[:500], methods=methods, dimensions=[2, 9], memory="kept", judge="nearest")
 """
 
 
@@ -874,8 +863,7 @@ def test_scores_are_of_these_rows_labels_settings_and_releases(digits, tmp_path,
         {"prepare": StandardScaler()},
     ]
     for n, change in enumerate(changes, start=2):
-        given = {"X": X, "y": y, **settings, **change}
-        same(compare(**given), compare(**{**given, "memory": None}))
+        compare(**{"X": X, "y": y, **settings, **change})
         assert len(entries(tmp_path)) == 2 * n
     monkeypatch.setattr("lapwing.comparison._run.version", lambda name: "0")
     compare(X, y, **settings)
@@ -910,5 +898,5 @@ def test_what_memory_refuses(digits, tmp_path):
     ):
         compare(*digits, methods=["PCA"], memory=3)
     unnamed = {"LPP": LPP(graph=KNN(4, weights=lambda distances: distances))}
-    with pytest.raises(ValueError, match=r"methods\['LPP'\]=.* cannot be found again in memory=.* use memory=None"):
+    with pytest.raises(PicklingError, match="lambda"):
         compare(*digits, methods=unnamed, dimensions=[2], cv=2, memory=tmp_path)

@@ -26,7 +26,7 @@ def test_the_auc_of_two_classes_is_that_of_scikit_learn(found):
 
 
 def test_the_line_to_beat(found):
-    assert {record["method"] for record in found[2].baseline} == {"all columns + logistic regression"}
+    assert found[2].lines["baseline"]["method"] == "all columns + logistic regression"
     assert found[2].judges == ["logistic regression"] * 3
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, KernelLDA, KernelLPP, TangentialMaps
-from lapwing.comparison._methods import fitted_models, is_nested, is_nested_but_for_pca
+from lapwing.comparison._methods import Candidate, is_nested, is_nested_but_for_pca
 from lapwing.graphs import KNN, Reconstruction, Repulsion, SameClass, TangentAlignment
 from lapwing.selection import reducer_of
 
@@ -77,19 +77,21 @@ ALONE = [
 ]
 
 
-def fits_of(estimator, dimensions):
+@pytest.fixture
+def fits_of(monkeypatch):
     """The models of all numbers, and with how many components each of them was fitted."""
-    fitted = []
+    fitted, at = [], Candidate.at
 
-    def fit(model):
-        fitted.append(reducer_of(model).n_components)
-        model.fit(X, Y)
+    def made(own, dimension):
+        fitted.append(dimension)
+        return at(own, dimension)
 
-    return fitted_models(estimator, dimensions, fit), fitted
+    monkeypatch.setattr(Candidate, "at", made)
+    return lambda estimator, dimensions: (Candidate(estimator, (), 99, False).fitted(dimensions, X, Y), fitted)
 
 
 @pytest.mark.parametrize("estimator", NESTED + AUTOMATIC, ids=str)
-def test_first_components_of_a_fit_are_those_of_fewer(estimator):
+def test_first_components_of_a_fit_are_those_of_fewer(estimator, fits_of):
     dimensions = [1, 3] if estimator in NESTED else [1, 2, 3, 20, 40]
     models, fitted = fits_of(estimator, dimensions)
     assert is_nested(estimator) == (fitted == [3])
@@ -114,7 +116,7 @@ def test_automatic_pca_is_not_nested():
     assert o.angle(few.components_, many.components_[:1]) > 1e-3
 
 
-def test_automatic_pca_shares_fits():
+def test_automatic_pca_shares_fits(fits_of):
     """Most of the fifteen share their directions, which is found by halving."""
     _, fitted = fits_of(LPP(), range(1, 16))
     assert fitted[:2] == [15, 1]

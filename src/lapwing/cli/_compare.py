@@ -193,7 +193,7 @@ def advise(found: Any, fitting: str, projecting: str) -> None:
     say(f"* {found.reason}")
     if any(row["dimension"] < row["best_dimension"] for row in found.summary()):
         say("the table shows each method with the fewest dimensions that are within the error of its own best score")
-    if found.is_unequal and found.majority:
+    if found.is_unequal:
         always = found.lines["majority"]["accuracy"]
         leads = found.criterion == "balanced_accuracy"
         advice = "so the mean over classes (balanced) leads" if leads else "so read balanced and F1 too"

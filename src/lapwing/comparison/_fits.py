@@ -16,9 +16,10 @@ from .._arrays import Array, some_rows
 from .._validation import reword_error
 from ..auto import UnitsWarning
 from ..data import as_data, canonical
+from ..metrics import rank_agreement
 from ..selection import reducer_of
 from ..solvers import RankError, numerical_rank
-from ._judges import apart, checked_judge, kept, predicted, ranks_of
+from ._judges import NEIGHBORHOOD, apart, checked_judge, predicted, ranks_of
 from ._methods import Candidate
 
 SHOWN = (2, 3)  # the numbers of dimensions of the pictures
@@ -49,7 +50,8 @@ class Task(NamedTuple):
 
     def scores(self, judge: Any, ranks: np.ndarray, fitted: tuple, held_out: tuple) -> tuple[dict[str, float], Any]:
         """The measures of a space, given its rows of both kinds, and what the judge predicts for those held out."""
-        measures = kept(ranks, held_out[0], self.n_neighbors)
+        kept = rank_agreement(ranks, ranks_of(held_out[0]), self.n_neighbors)
+        measures = dict(zip(NEIGHBORHOOD, kept, strict=True))
         if judge is None:
             return measures, np.empty(0, dtype=int)
         fitted, held_out = known(*fitted), known(*held_out)
@@ -112,14 +114,14 @@ class Evaluation(NamedTuple):
     predictions: dict[int, np.ndarray]
     failures: list[str]
     warnings: list[str]
-    rank: int | None = None  # how many directions there are, where fewer than were asked for
+    has_fewer: bool  # directions than were asked for
 
 
 def evaluate(
     task: Task, train: np.ndarray, test: np.ndarray, judge: Any, candidate: Candidate, key: str | None = None
 ) -> Evaluation:
     """Fit a method and judge it in every number of dimensions. A memory finds the result again by the key alone."""
-    wanted, found, rank = list(candidate.dimensions), Evaluation({}, {}, [], []), None
+    wanted, found, has_fewer = list(candidate.dimensions), Evaluation({}, {}, [], [], False), False
     # One thread per task: as fast where there are many tasks, and the same bits whatever n_jobs is.
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -140,11 +142,11 @@ def evaluate(
                 break
             except Exception as error:  # any error: fewer dimensions, and other methods, go on
                 found.failures.append(why_it_failed(error))
-                rank = error.rank if isinstance(error, RankError) else None
+                has_fewer = isinstance(error, RankError)
                 wanted.pop()
     # Warnings about units are left out here. The result gives one for all methods.
     said = (str(warning.message) for warning in caught if not issubclass(warning.category, UnitsWarning))
-    return found._replace(warnings=list(said), rank=rank)
+    return found._replace(warnings=list(said), has_fewer=has_fewer)
 
 
 def why_it_failed(error: Exception) -> str:

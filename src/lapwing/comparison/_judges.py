@@ -13,14 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    f1_score,
-    get_scorer,
-    get_scorer_names,
-    normalized_mutual_info_score,
-    r2_score,
-)
+from sklearn.metrics import check_scoring, get_scorer_names, normalized_mutual_info_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -29,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from .._arrays import Array, spread_rows
 from .._labels import known_labels
 from .._validation import check_choice
-from ..metrics import clustering_accuracy, neighbor_ranks, rank_agreement, retrieval_scores, standard_error
+from ..metrics import clustering_accuracy, neighbor_ranks, retrieval_scores, standard_error
 
 JUDGES = ("auto", "nearest", "knn", "logistic")
 NEIGHBORS = (3, 7, 15, 31, 61)  # of the judge "knn"
@@ -38,13 +31,12 @@ RECALL_AT = 5  # a row of the same class must be among this many nearest rows
 RETRIEVAL = ("map", f"recall@{RECALL_AT}")
 NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
 MEASURES = ("accuracy", "balanced_accuracy", "f1", "r2", *RETRIEVAL, "clustering", "nmi", *NEIGHBORHOOD)
+BY_NAME = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1_macro"}  # of scikit-learn
 #: What a goal is judged by; None leaves it to y.
 GOALS = {"classification": None, "retrieval": "map", "clustering": "nmi", "neighbours": "recall"}
-OF_CLASSES = re.compile(
-    r"(balanced_)?accuracy$|average_prec|f1|jaccard|neg_brier|neg_log|precision|recall|roc_auc|top_k"
-)
+OF_CLASSES = "(balanced_)?accuracy$|average_prec|f1|jaccard|neg_brier|neg_log|precision|recall|roc_auc|top_k"
 #: Scores of scikit-learn for classes. Those of numbers and of clusters have no meaning for a classifier.
-SCORERS = tuple(filter(OF_CLASSES.match, get_scorer_names()))
+SCORERS = tuple(name for name in get_scorer_names() if re.match(OF_CLASSES, name))
 N_NEIGHBORS, MOST_QUERIES = 10, 500  # how many nearest rows, and of how many rows, measures of neighbourhoods take
 UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
 LEVEL = 0.001  # scores that differ by less are printed alike, and count as equal whatever the standard error
@@ -131,18 +123,11 @@ def are_unequal(labels: np.ndarray) -> bool:
 
 def predicted(judge: Any, fitted: tuple, held_out: tuple, scorers: tuple[str, ...]) -> tuple[dict[str, float], Any]:
     """What a judge reaches on rows held out after it has learnt from others, each with y, and what it predicts."""
+    scoring = {"r2": "r2"} if held_out[1].dtype.kind == "f" else BY_NAME | {name: name for name in scorers}
     with warnings.catch_warnings(action="ignore"):  # about classes that are not held out, and steps that are not enough
         judge = clone(judge).fit(*fitted)
-        rows, true = held_out
-        found = judge.predict(rows)
-        if true.dtype.kind == "f":
-            return {"r2": float(r2_score(true, found))}, found
-        measures = {
-            "accuracy": float(np.mean(found == true)),
-            "balanced_accuracy": float(balanced_accuracy_score(true, found)),
-            "f1": float(f1_score(true, found, average="macro", zero_division=0)),
-        }
-        return measures | {name: float(get_scorer(name)(judge, rows, true)) for name in scorers}, found
+        found = check_scoring(judge, scoring)(judge, *held_out)
+        return {name: float(score) for name, score in found.items()}, judge.predict(held_out[0])
 
 
 def apart(fitted: tuple, held_out: tuple, retrieval: bool, seed: int) -> dict[str, float]:
@@ -162,11 +147,6 @@ def apart(fitted: tuple, held_out: tuple, retrieval: bool, seed: int) -> dict[st
 def ranks_of(X: Array) -> np.ndarray:
     """The ranks of neighbours among rows, of a sample of them where there are many."""
     return neighbor_ranks(X[spread_rows(X.shape[0], MOST_QUERIES)])
-
-
-def kept(ranks: np.ndarray, Z: Array, n_neighbors: int) -> dict[str, float]:
-    """How well rows keep neighbours that had these ranks before."""
-    return dict(zip(NEIGHBORHOOD, rank_agreement(ranks, ranks_of(Z), n_neighbors), strict=True))
 
 
 def best_of(scores: np.ndarray) -> np.ndarray:

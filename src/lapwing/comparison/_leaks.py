@@ -21,9 +21,7 @@ from ..metrics import standard_error
 
 CERTAIN = 0.99  # a column that reaches this alone is named whatever the others do
 HALFWAY = 0.5  # of the way from guessing to a perfect score, and the second-best column less than half of that
-FAR = (
-    0.75  # of the way: a column of as few values as there are classes comes so far as a copy of the label, with errors
-)
+FAR = 0.75  # of the way, as a column of as few values as there are classes comes that copies the label with errors
 LEAST_WRONG = 14  # rows of the other class that a column would have by chance; to have none has a chance of 1e-6
 MOST_ROWS, MOST_COLUMNS, FINALISTS = 10_000, 100, 5  # that are looked at: by trees at all, and in every fold
 SMALL = {"min_samples_leaf": 3, "class_weight": "balanced", "random_state": 0}
@@ -36,13 +34,8 @@ class LeakWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing.comparison import LeakWarning, compare
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> with warnings.catch_warnings(record=True, action="always") as told:
-    ...     found = compare(X.assign(code=7 * y), y, methods=["PCA"], dimensions=[2])
-    >>> [str(warning.message)[:50] for warning in told if warning.category is LeakWarning]
-    ["column 'code' alone gives 100 % (balanced accuracy"]
+    >>> from lapwing.comparison import LeakWarning
+    >>> warnings.filterwarnings("error", category=LeakWarning)  # a comparison ends at the first leak
     """
 
 
@@ -150,16 +143,16 @@ def _places(values: np.ndarray) -> np.ndarray:
 
 
 def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) -> list[Leak]:
+    """Columns that tell the class: certain ones, then those that are filled for one class, then one that is far ahead."""
     known = np.flatnonzero(labels >= 0)
-    kept = np.zeros(len(labels), dtype=bool)
-    kept[known[np.argsort(labels[known], kind="stable")[spread_rows(len(known), MOST_ROWS)]]] = True
-    n_classes, parts = int(labels.max()) + 1, [(train[kept[train]], test[kept[test]]) for train, test in folds]
+    some = known[np.argsort(labels[known], kind="stable")[spread_rows(len(known), MOST_ROWS)]]
+    n_classes, parts = int(labels.max()) + 1, [[rows[np.isin(rows, some)] for rows in fold] for fold in folds]
     parts = [part for part in parts if all(len(np.unique(labels[rows])) == n_classes for rows in part)]
     if len(parts) < 2:
         return []
     guess, measures = 1 / n_classes, ["roc_auc"] * (n_classes == 2) + ["balanced_accuracy"]
 
-    def score(model: Any, j: list[int], parts: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    def score(model: Any, j: list[int], parts: list[Any]) -> np.ndarray:
         """The scores of some columns: one row per measure, the first of which decides."""
         found = cross_validate(model, X[:, j], labels, cv=parts, scoring=measures)
         return np.array([found[f"test_{measure}"] for measure in measures])
@@ -174,20 +167,19 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
     order = sorted(final, key=lambda j: -means[j])
     # Among more columns than rows, one tells the classes apart by chance.
     found = [j for j in order if means[j] >= CERTAIN and len(names) < len(known)]
-    found += [j for j in order if j not in found and n_classes == 2 and _is_filled_for_one(X[kept, j], labels[kept])]
-    rest = [j for j in order if j not in found]
+    found += [j for j in order if j not in found and n_classes == 2 and _is_filled_for_one(X[some, j], labels[some])]
+    rest, others = [j for j in order if j not in found], [j for j in range(X.shape[1]) if j not in found]
     way, second = ([(means[j] - guess) / (1 - guess) for j in rest] + [0.0, 0.0])[:2]
-    forest = RandomForestClassifier(50, max_features=0.5, **SMALL)
-    others = [j for j in range(X.shape[1]) if j not in found]
+    forest, leading = RandomForestClassifier(50, max_features=0.5, **SMALL), rest[:1]
     if way >= HALFWAY and second < HALFWAY * way:
         whole = score(forest, others, parts)
         # By either measure: if other columns say as much, a forest still orders rows better.
         gaps = zip(whole - scores[rest[0]], whole, strict=True)
         if any(gap.mean() <= max(standard_error(all_), standard_error(gap)) for gap, all_ in gaps):
-            found.append(rest[0])
-    is_like_a_copy = way >= FAR and rest[0] not in found and len(np.unique(X[:, rest[0]])) <= n_classes + 1
-    if is_like_a_copy and (without := [j for j in others if j != rest[0]]):
-        found += [rest[0]] if means[rest[0]] >= score(forest, without, parts)[0].mean() else []
+            found += leading
+    without = [j for j in others if j not in leading]
+    if way >= FAR and rest[0] not in found and len(np.unique(X[:, rest[0]])) <= n_classes + 1 and without:
+        found += leading if means[rest[0]] >= score(forest, without, parts)[0].mean() else []
     return [_leak(names[j], means[j], "AUC" if n_classes == 2 else "balanced accuracy") for j in found]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -143,8 +143,8 @@ def checked_methods(methods: Any, X: Array, y: np.ndarray | None) -> dict[str, A
         reads_targets = any(getattr(part, "reads_targets", False) for part in estimator.get_params().values())
         if reads_targets and y is not None and y.dtype.kind != "f":
             raise ValueError(
-                f"methods[{name!r}]={estimator!r} has a graph that reads y as numbers, and compare passes it as classes, whose "
-                'numbers mean nothing; use scoring="r2" if y holds numbers, or leave Target out'
+                f"methods[{name!r}]={estimator!r} reads y as numbers, and here y names classes; "
+                'use scoring="r2" if y holds numbers, or leave Target out'
             )
     return {str(name): clone(estimator) for name, estimator in found.items()}
 
@@ -170,7 +170,27 @@ class Candidate(NamedTuple):
         # These rows keep their neighbours for the next fit. A ``fit`` of one's own may do something to X before.
         keeps = isinstance(self.estimator, LinearReducer) and type(self.estimator).fit is Reducer.fit
         rows = (as_data(X, y),) if keeps else (X, y)
-        return fitted_models(self.estimator, dimensions, lambda model: model.fit(*rows))
+        dimensions, models = sorted(set(dimensions)), dict[int, Any]()
+
+        def fitted(d: int) -> Any:
+            if d not in models:
+                models[d] = self.at(d).fit(*rows)
+            return models[d]
+
+        def share(low: int, high: int) -> None:
+            """Where ``pca="auto"`` keeps as many principal directions for few components, a fit serves all between."""
+            above, below = fitted(dimensions[high]), fitted(dimensions[low])
+            if reducer_of(below).n_pca_ == reducer_of(above).n_pca_:
+                models.update(dict.fromkeys(dimensions[low:high], above))
+            elif high - low > 1:
+                share((low + high) // 2, high)
+                share(low, (low + high) // 2)
+
+        reducer = reducer_of(self.estimator)
+        if not is_nested_but_for_pca(reducer):
+            return {d: fitted(dimensions[-1] if is_nested(reducer) else d) for d in dimensions}
+        share(0, len(dimensions) - 1)
+        return models
 
 
 def is_nested(reducer: Any) -> bool:
@@ -178,55 +198,20 @@ def is_nested(reducer: Any) -> bool:
 
     They do where fits draw other landmarks, and where LPI regresses on graph eigenvectors of equal eigenvalues.
     """
-    parameters = reducer.get_params(deep=True) if hasattr(reducer, "get_params") else {}
-    if isinstance(parameters.get("pca"), str):
-        return False
-    if any(isinstance(value, TangentAlignment) and value.n_components is None for value in parameters.values()):
+    parameters = reducer.get_params(deep=True)
+    tangents = [value.n_components for value in parameters.values() if isinstance(value, TangentAlignment)]
+    if isinstance(parameters.get("pca"), str) or None in tangents:
         return False
     drawn = reducer if parameters.get("landmarks") is not None else parameters.get("features")
-    if isinstance(reducer, PCA):
-        known = reducer.svd_solver in ("full", "covariance_eigh")
-    else:
-        known = isinstance(reducer, LinearDiscriminantAnalysis | LinearReducer | KernelReducer) and not isinstance(
-            reducer, LPI
-        )
-    return getattr(reducer, "is_nested", known and getattr(drawn, "random_state", 0) is not None)
+    known = isinstance(reducer, LinearDiscriminantAnalysis | LinearReducer | KernelReducer)
+    known |= isinstance(reducer, PCA) and reducer.svd_solver in ("full", "covariance_eigh")
+    is_drawn_anew = isinstance(reducer, LPI) or getattr(drawn, "random_state", 0) is None
+    return getattr(reducer, "is_nested", known and not is_drawn_anew)
 
 
 def is_nested_but_for_pca(reducer: Any) -> bool:
     """Whether the first components depend on how many there are only because of ``pca="auto"``."""
     return isinstance(getattr(reducer, "pca", None), str) and is_nested(clone(reducer).set_params(pca=None))
-
-
-def fitted_models(estimator: Any, dimensions: Iterable[int], fit: Callable[[Any], Any]) -> dict[int, Any]:
-    """For each number of dimensions, a model that was fitted, and whose first components are those of that number.
-
-    Where ``pca="auto"`` keeps more principal directions for more components, a fit serves the numbers with the same directions,
-    and these ranges are found by halving.
-    """
-    dimensions, reducer, models = sorted(set(dimensions)), reducer_of(estimator), dict[int, Any]()
-
-    def fitted(d: int) -> Any:
-        if d not in models:
-            models[d] = clone(estimator)
-            reducer_of(models[d]).set_params(n_components=d)
-            fit(models[d])
-        return models[d]
-
-    if not is_nested_but_for_pca(reducer):
-        return {d: fitted(dimensions[-1] if is_nested(reducer) else d) for d in dimensions}
-
-    def fill(low: int, high: int) -> None:
-        above, below = fitted(dimensions[high]), fitted(dimensions[low])
-        if reducer_of(below).n_pca_ == reducer_of(above).n_pca_:
-            models.update(dict.fromkeys(dimensions[low:high], above))
-        elif high - low > 1:
-            middle = (low + high) // 2
-            fill(middle, high)
-            fill(low, middle)
-
-    fill(0, len(dimensions) - 1)
-    return models
 
 
 def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None) -> Candidate:
@@ -257,12 +242,9 @@ def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
         between = [(below[-1] + most + 1) // 2] if below and most - below[-1] > 2 else []
         return below + ([*between, most] if most <= GRID[-1] else [])
     found = [check_count("dimensions", d) for d in np.atleast_1d(np.asarray(dimensions, dtype=object))]
-    if not found or found != sorted(set(found)):
-        raise ValueError(f"dimensions={dimensions!r} must be increasing whole numbers, one or more")
-    if found[-1] > most:
-        raise ValueError(
-            f"dimensions={dimensions!r} go beyond {most}, the rank of the smallest training fold; use at most {most}"
-        )
+    if not found or found != sorted(set(found)) or found[-1] > most:
+        rank = f"{most}, the rank of the smallest training fold"
+        raise ValueError(f"dimensions={dimensions!r} must be increasing whole numbers, one or more, up to {rank}")
     return found
 
 

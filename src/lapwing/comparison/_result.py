@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -13,12 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from .._extras import require
 from ..auto import UNITS_RATIO
 from ..metrics import standard_error
 from ..selection import reducer_of
-from ._fits import Evaluation, Reference, Whole
-from ._judges import MEASURES, NEIGHBORHOOD, are_unequal, best_of, in_words, level_with
+from ._judges import MEASURES, NEIGHBORHOOD, are_unequal, best_of, level_with
 from ._leaks import Leak
 from ._methods import Candidate, complexity, is_recommendable
 
@@ -31,32 +26,32 @@ class Comparison:
     ----------
     records : list of dict
         One per method, dimension and fold: ``method``, ``dimension``, ``fold`` and :attr:`measures`.
-    baseline, line_to_beat, majority : list of dict
-        The same, one per fold, for all columns with the judge of the fold, for all columns with logistic or ridge regression
-        (empty where it is the first, or the nearest neighbour judges), and for always naming the largest class or the mean.
+    lines : dict of name to dict
+        What methods are held to, as rows like those of :meth:`summary`: ``baseline`` is all columns with the judge of each fold,
+        ``line_to_beat`` all columns with logistic or ridge regression (left out where it is the first, or the nearest neighbour
+        judges), and ``majority`` always the largest class, or the mean.
+    criterion : str
+        The measure that chooses.
     measures : tuple of str
         With labels ``accuracy``, ``balanced_accuracy`` and ``f1`` (means over classes) of the judge, ``roc_auc`` of two classes,
         ``clustering`` (k-means on the held-out rows, classes matched to clusters) and ``nmi`` of these clusters; ``r2`` of
         numbers; for retrieval ``map`` and ``recall@5`` of held-out queries in the labelled training rows
         (:func:`lapwing.metrics.retrieval_scores`); always those of :func:`lapwing.metrics.neighborhood_preservation` among at
         most 500 of the held-out rows.
-    criterion : str
-        The measure that chooses.
     models : dict of name to fitted estimator
         One model per method, fitted to all data, with the dimension in :attr:`chosen`.
     embeddings, spaces : dict of name to dict of number to ndarray, and dict of name to ndarray
         All rows in 2 and 3 dimensions (1 where there are no more), and in all dimensions of the model.
-    failures, left_out, warnings : dict of name to message, or to list of messages
-        Methods that could not be fitted, those that are slow on so many rows or columns and were not tried, and what methods
-        warned of, in any fold.
+    failures, warnings : dict of name to message, and to list of messages
+        Methods that could not be fitted, and what the others warned of, in any fold.
     leaks : list of Leak
         Columns that alone tell the labels, and copies of rows in several folds: see :func:`find_leaks`.
     classes, labels, targets : ndarray or None
         The names of the classes, and the index into them of each row, -1 where unknown; or the numbers to predict.
-    splitter, folds, predictions : cross-validator, list of ndarray, dict of (name, dimension) to list of ndarray
-        What split the rows, the rows that each fold held out, and what is predicted for those of known label.
-    keys, key_name : ndarray or None, "groups", "time" or None
-        What the splitter was told of each row, and what that is.
+    splitter, key_name : cross-validator, "groups", "time" or None
+        What split the rows, and what it was told of each.
+    folds, predictions : list of ndarray, dict of (name, dimension) to list of ndarray
+        The rows that each fold held out, and what is predicted for those of known label.
     judges, judge : list of str, classifier, regressor or None
         What judged the spaces in each fold, such as ``"logistic regression"``, and the unfitted judge of most folds.
     random_state, n_samples, n_features, n_neighbors : int
@@ -75,19 +70,15 @@ class Comparison:
     """
 
     records: list[dict[str, Any]]
-    baseline: list[dict[str, Any]]
-    line_to_beat: list[dict[str, Any]]
-    majority: list[dict[str, Any]]
+    lines: dict[str, dict[str, Any]]
     criterion: str
     failures: dict[str, str]
-    left_out: dict[str, str]
     leaks: list[Leak]
     warnings: dict[str, list[str]]
     classes: np.ndarray | None
     labels: np.ndarray | None
     targets: np.ndarray | None
     splitter: Any
-    keys: np.ndarray | None
     key_name: str | None
     folds: list[np.ndarray]
     predictions: dict[tuple[str, int], list[np.ndarray]]
@@ -111,7 +102,7 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        own = [name for name in self.baseline[0] if name not in ("method", "dimension", "fold")]
+        own = [name for name in self.records[0] if name not in ("method", "dimension", "fold")]
         return tuple(sorted(own, key=lambda name: MEASURES.index(name) if name in MEASURES else len(MEASURES)))
 
     @property
@@ -154,24 +145,11 @@ class Comparison:
             dimensions, best = self.dimensions(name), int(scores.mean(axis=0).argmax())
             place = dimensions.index(self.chosen[name])
             row = {"method": name, "best_dimension": dimensions[best], "dimension": dimensions[place]}
-            row |= _mean_and_error("best_mean", "best_se", scores[:, best])
-            row |= _mean_and_error("mean", "se", scores[:, place])
+            row |= mean_and_error("best_mean", "best_se", scores[:, best])
+            row |= mean_and_error("mean", "se", scores[:, place])
             row |= {key: float(self.scores(name, key)[:, place].mean()) for key in self.measures}
-            rows.append(row | _mean_and_error("behind", "behind_se", top - scores[:, place]))
+            rows.append(row | mean_and_error("behind", "behind_se", top - scores[:, place]))
         return sorted(rows, key=lambda row: -row["mean"])
-
-    @property
-    def lines(self) -> dict[str, dict[str, Any]]:
-        """What methods are held to, as rows like those of :meth:`summary`, by the names of the attributes that have the folds."""
-        found = {}
-        for line in ("baseline", "line_to_beat", "majority"):
-            if records := getattr(self, line):
-                found[line] = {key: records[0][key] for key in ("method", "dimension")}
-                for key in (key for key in self.measures if key in records[0]):
-                    scores = np.array([record[key] for record in records])
-                    found[line] |= {key: float(scores.mean())}
-                    found[line] |= _mean_and_error("mean", "se", scores) if key == self.criterion else {}
-        return found
 
     @property
     def best(self) -> dict[str, Any]:
@@ -247,89 +225,9 @@ class Comparison:
             return None
         return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: 900px; border: 0" title="Comparison"></iframe>'
 
-    def to_frame(self) -> Any:
-        """The records as a pandas DataFrame."""
-        return require("pandas", "tables").DataFrame(self.records)
 
-
-def _mean_and_error(mean: str, error: str, scores: np.ndarray) -> dict[str, float]:
+def mean_and_error(mean: str, error: str, scores: np.ndarray) -> dict[str, float]:
     return {mean: float(scores.mean()), error: standard_error(scores)}
-
-
-def clip(own: Candidate, evaluations: Sequence[Evaluation]) -> Candidate | None:
-    """The method with all the dimensions that every fold has, where those are fewer than any that was asked for."""
-    most = min((found.rank for found in evaluations if found.rank is not None), default=0)
-    return own._replace(dimensions=(most,), most=most) if 0 < most < own.dimensions[0] else None
-
-
-def compared(
-    tried: Mapping[str, Candidate],
-    scores: Mapping[str, Sequence[Evaluation]],
-    references: Sequence[Reference],
-    fits: Mapping[str, Whole | str],
-    about: Mapping[str, Any],
-) -> Comparison:
-    """The comparison of methods, each with the dimensions that every fold could score, and why others failed."""
-    settled, said = dict[str, Candidate](), {}
-    failures = {name: fit for name, fit in fits.items() if isinstance(fit, str)}
-    for name, own in tried.items():
-        if name in failures:
-            continue
-        reasons = [found.failures[0] for found in scores[name] if found.failures]
-        done = tuple(d for d in own.dimensions if all(d in found.measures for found in scores[name]))
-        if not done:
-            failures[name] = reasons[-1]
-            continue
-        # One of each kind: those of other folds differ in their numbers.
-        told = {re.sub(r"\(.*\)|\d+", "", text): text for found in scores[name] for text in found.warnings}
-        if len(done) < len(own.dimensions) and own.are_asked and not any(found.rank for found in scores[name]):
-            told["cut"] = f"only {', '.join(map(str, done))} dimensions are scored: {reasons[-1]}"
-        settled[name] = own._replace(dimensions=done, most=min(own.most, max(done)))
-        said[name] = sorted(told.values())
-    if not settled:
-        raise ValueError(f"no method could be fitted: {'; '.join(f'{name}: {why}' for name, why in failures.items())}")
-    whole = {name: fit for name in settled if isinstance(fit := fits.get(name), Whole)}
-    judges, predicts = [in_words(own.judge) for own in references], references[0].judge is not None
-    records, predictions = list[dict[str, Any]](), dict[tuple[str, int], list[np.ndarray]]()
-    for name, own in settled.items():
-        for i, found in enumerate(scores[name]):
-            records += [_record(name, d, i, found.measures[d]) for d in own.dimensions]
-        predictions |= {(name, d): [found.predictions[d] for found in scores[name]] for d in own.dimensions * predicts}
-    return Comparison(
-        records=records,
-        predictions=predictions,
-        warnings=said,
-        failures=failures,
-        judges=judges,
-        judge=references[judges.index(Counter(judges).most_common(1)[0][0])].judge,
-        models={name: fit.model for name, fit in whole.items()},
-        embeddings={name: fit.embeddings for name, fit in whole.items()},
-        spaces={name: fit.space for name, fit in whole.items()},
-        _candidates=settled,
-        **_held_to(references, judges, about),
-        **about,
-    )
-
-
-def _held_to(references: Sequence[Reference], judges: list[str], about: Mapping[str, Any]) -> dict[str, Any]:
-    """What methods are held to, as records."""
-    d, numeric, one = about["n_features"], about["targets"] is not None, len(set(judges)) == 1
-    linear = f"{'ridge' if numeric else 'logistic'} regression"
-    judge = "" if references[0].judge is None else f" + {judges[0] if one else 'the same judges'}"
-    parts = {
-        "baseline": (f"all columns{judge}", d),
-        "line_to_beat": (f"all columns + {linear}", d),
-        "majority": (f"always the {'mean' if numeric else 'largest class'}", 0),
-    }
-    found = {
-        key: [_record(*part, i, own.measures[key]) for i, own in enumerate(references) if key in own.measures]
-        for key, part in parts.items()
-    }
-    return found | ({"line_to_beat": []} if set(judges) == {linear} else {})
-
-
-def _record(method: str, dimension: int, fold: int, measures: dict[str, float]) -> dict[str, Any]:
-    return {"method": method, "dimension": dimension, "fold": fold, **measures}
 
 
 class Interrupted(KeyboardInterrupt):

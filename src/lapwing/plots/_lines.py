@@ -85,8 +85,9 @@ def compare(comparison: Any, *, measure: str | None = None, ax: Any = None, **op
         error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else None
         look = {**style(i), "markersize": 4, "linewidth": 1.3, "capsize": 2, **options}
         ax.errorbar(comparison.dimensions(method), scores.mean(axis=0), error, label=method, **look)
-    before = np.mean([record[measure] for record in comparison.baseline])
-    ax.axhline(before, color="0.5", linestyle="--", linewidth=1, label="without reduction")
+    ax.axhline(
+        comparison.lines["baseline"][measure], color="0.5", linestyle="--", linewidth=1, label="without reduction"
+    )
     ax.set(xlabel="dimensions", ylabel=measure, xscale="log")
     ticks = sorted({d for method in comparison.methods for d in comparison.dimensions(method)})
     ax.set_xticks(ticks, labels=[str(d) for d in ticks])
