@@ -103,7 +103,15 @@ def verify(
     """
     X, y, sample_weight = (host(part) if is_foreign(part) else part for part in (X, y, sample_weight))
     check_is_fitted(model)
-    own, X, unknown = _innermost(to_numpy(model), X)
+    if not is_verifiable(model):
+        raise TypeError(f"{type(model).__name__} is no estimator of lapwing; pass one, or a pipeline with one")
+    steps = flattened(to_numpy(model))
+    place = max(i for i, step in enumerate(steps) if isinstance(step, Reducer))
+    own, unknown = steps[place], []
+    for step in steps[:place]:
+        X = step.transform(X)
+    if before := ", ".join(type(step).__name__ for step in steps[:place]):
+        unknown.append(f"the steps before the method ({before}) were applied as the model has them, not learnt again")
     again = clone(own)
     if graph is not None:
         again.set_params(graph=graph)
@@ -119,26 +127,18 @@ def verify(
     return Verification(getattr(again, "certificate_", None), tuple(failures), tuple(unknown), type(own).__name__)
 
 
+def flattened(model: Any) -> list[Any]:
+    """The estimators in a model up to a classifier of its own, those of pipelines one by one."""
+    if hasattr(model, "reducer_"):
+        return flattened(model.reducer_)
+    if hasattr(model, "steps"):
+        return [own for _, step in model.steps for own in flattened(step)]
+    return [model] if hasattr(model, "fit") else []  # not "passthrough" and None
+
+
 def is_verifiable(model: Any) -> bool:
     """Whether a model is an estimator of lapwing, or holds one."""
-    if hasattr(model, "reducer_"):
-        return is_verifiable(model.reducer_)
-    return isinstance(model, Reducer) or any(is_verifiable(step) for _, step in getattr(model, "steps", []))
-
-
-def _innermost(model: Any, X: Any) -> tuple[Any, Any, list[str]]:
-    """The last lapwing estimator in a model, X as it arrives there, and a sentence on the steps before it."""
-    if not is_verifiable(model):
-        raise TypeError(f"{type(model).__name__} is no estimator of lapwing; pass one, or a pipeline with one")
-    before: list[str] = []
-    while not isinstance(model, Reducer):
-        steps = [model.reducer_] if hasattr(model, "reducer_") else [step for _, step in model.steps]
-        place = max(i for i, step in enumerate(steps) if is_verifiable(step))
-        for step in (step for step in steps[:place] if hasattr(step, "transform")):
-            X, before = step.transform(X), [*before, type(step).__name__]
-        model = steps[place]
-    said = f"the steps before the method ({', '.join(before)}) were applied as the model has them, not learnt again"
-    return model, X, [said] if before else []
+    return any(isinstance(step, Reducer) for step in flattened(model))
 
 
 def _differences(own: Any, again: Any, X: Any, unknown: list[str]) -> list[str]:
@@ -146,10 +146,10 @@ def _differences(own: Any, again: Any, X: Any, unknown: list[str]) -> list[str]:
     held, given, failures = _numbers(own), _numbers(again), []
     solved = next((name for name in DIRECTIONS if hasattr(again, name)), "")  # scores have none
     certificates: Any = np.atleast_1d(again.certificate_) if solved else []
+    modes = dict(zip((path for path in given if path.partition("[")[0] == solved), certificates, strict=True))
     tolerance = max([TOLERANCES["float64"], *(certificate.tolerance for certificate in certificates)])
-    modes = dict(zip(sorted(path for path in given if path.partition("[")[0] == solved), certificates, strict=True))
     turned: tuple[str, ...] = ()  # what follows from directions that may be another basis of the same space
-    for path in [*modes, *sorted(given.keys() - modes.keys())]:
+    for path in sorted(given, key=lambda path: path not in modes):
         other = given[path]
         one = held.get(path, other if path.startswith("graph_.") else np.empty(0))  # a matrix may stand for the graph
         if one.shape != other.shape:
@@ -176,12 +176,11 @@ def _differences(own: Any, again: Any, X: Any, unknown: list[str]) -> list[str]:
 
 def _numbers(model: Any) -> dict[str, np.ndarray]:
     """The numbers and arrays that a model has learnt, by name; those of a list or a graph one by one."""
-    found = {}
-    for name in vars(model).keys() - model.get_params(deep=False).keys() - ASIDE:
-        value = getattr(model, name)
+    found, aside = {}, model.get_params(deep=False).keys() | ASIDE
+    for name, value in vars(model).items():
         parts = {f"{name}[{i}]": part for i, part in enumerate(value)} if isinstance(value, list) else {name: value}
         parts = {f"{name}.{key}": part for key, part in vars(value).items()} if isinstance(value, Graph) else parts
-        for path, part in parts.items():
+        for path, part in parts.items() if name not in aside else ():
             if part is not None and not sparse.issparse(part) and np.asarray(part).dtype.kind in "biuf":
                 columns = np.asarray(part, dtype=np.float64)
                 found[path] = columns.T if name == "embedding_" else columns  # one row for each direction
@@ -196,11 +195,10 @@ def _apart_as_spaces(one: Any, other: Any, values: Any, gap: Any, tolerance: flo
     if not np.isfinite(one).all():
         return inf, 0.0
     tied = TIED * tolerance * max(np.abs(values).max(), 0.0 if gap in (None, inf) else gap) + ROUNDING
-    groups, apart = np.cumsum(np.r_[0, np.abs(np.diff(values)) > tied]), []
-    for group in range(groups[-1] + 1):
-        A, B = one[groups == group], other[groups == group]
-        P, Q = orth(A.T), orth(B.T)
-        longer = np.linalg.norm(A) / (np.linalg.norm(B) or 1.0) - 1
+    apart = []
+    for rows in np.split(np.arange(len(values)), np.flatnonzero(np.abs(np.diff(values)) > tied) + 1):
+        P, Q = orth(one[rows].T), orth(other[rows].T)
+        longer = np.linalg.norm(one[rows]) / (np.linalg.norm(other[rows]) or 1.0) - 1
         apart.append(float(np.linalg.norm(Q - P @ (P.T @ Q)) + abs(longer)))
     last = apart.pop() if gap is not None and gap <= tied else 0.0
     return max(apart, default=0.0), last

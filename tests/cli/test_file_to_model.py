@@ -76,7 +76,7 @@ def test_a_table_of_customers():
     assert '"signup": "days since 1970-01-01, NaN where missing"' in said
     assert '"plan": "text, \'\' where missing"' in said
     run("fit", "customers.csv", "--label", "churned", "-m", "lda", "-d", 1, "--predict")
-    run("transform", "model.lapwing", "customers.csv", "--label", "churned", "-o", "p.csv")
+    run("transform", "model.lapwing", "customers.csv", "--label", "churned", "--id", "customer_id", "-o", "p.csv")
     rows = [line.replace('"', "").split(",") for line in Path("p.csv").read_text().splitlines()]
     assert rows[0] == ["customer_id", "churned", "prediction", "probability of yes"]
     assert rows[1][0] == "C10000"
@@ -124,6 +124,7 @@ def test_a_folder_of_images(folder):
         Image.fromarray((image * 15).astype(np.uint8)).save(folder / "digits" / f"digit {target}" / f"{i}.png")
     said, choice, _ = followed("digits", "--cv", 2, "-m", "pca,mmc,lpp-classes", "-d", "2,5")
     assert "90 rows, 64 features, 3 classes" in said
+    assert "standardised" not in said  # pixels have one unit
     assert choice["mean"] > 0.95
     table = read("projected.csv", label="label", id="id")
     assert sorted(set(table.y)) == ["digit 0", "digit 1", "digit 2"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from messy import customers
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -142,11 +142,11 @@ def test_coordinates_beside_predictions():
         run("fit", "customers.csv", "-l", "churned", "-d", 3, *option, "-o", f"{name}.lapwing")
         run("transform", f"{name}.lapwing", "customers.csv", "-o", f"{name}.csv")
     run("transform", "predicting.lapwing", "customers.csv", "--coordinates", "-o", "both.csv")
-    both, plain = read("both.csv", label="prediction", id="customer_id"), read("plain.csv")
+    both, plain = read("both.csv", label="prediction"), read("plain.csv")
     np.testing.assert_allclose(both.X, plain.X, atol=1e-9)
     assert both.feature_names == plain.feature_names
     predicted = np.loadtxt("predicting.csv", dtype=str, skiprows=1, quotechar='"', delimiter=",")
-    np.testing.assert_array_equal(np.column_stack([both.ids, both.y]), predicted)
+    np.testing.assert_array_equal(both.y, predicted)
     run(
         "transform", "predicting.lapwing", "customers.csv", "--coordinates", "--id", "customer_id", "-o", "both.parquet"
     )
@@ -160,7 +160,7 @@ def test_coordinates_beside_predictions():
     )
     save(classifier, "classifier.lapwing")
     run("transform", "classifier.lapwing", "customers.csv", "--coordinates", "-o", "behind.csv")
-    np.testing.assert_allclose(read("behind.csv", label="prediction", id="customer_id").X, plain.X, atol=1e-9)
+    np.testing.assert_allclose(read("behind.csv", label="prediction").X, plain.X, atol=1e-9)
     save(classifier[-1], "bare.lapwing")
     assert "KNeighborsClassifier" in run("transform", "bare.lapwing", "plain.csv", "--coordinates", code=2).stderr
 
@@ -392,20 +392,6 @@ def test_embeddings_with_few_labels():
     Path("y.txt").write_text("\n".join(topics))
     run("fit", "x.npy", "--label", "y.txt", "-d", 3, "-o", "same.lapwing")
     np.testing.assert_array_equal(load("same.lapwing").components_, load("model.lapwing")[-1].components_)
-
-
-def test_a_folder_of_images(folder):
-    from PIL import Image
-
-    digits = load_digits(n_class=3)
-    for i, (image, target) in enumerate(zip(digits.images[:90], digits.target[:90], strict=True)):
-        (folder / "digits" / str(target)).mkdir(parents=True, exist_ok=True)
-        Image.fromarray((image * 15).astype(np.uint8)).save(folder / "digits" / str(target) / f"{i}.png")
-    said = run("fit", "digits", "-d", 2).stderr
-    assert "the labels are used: supervised graph SameClass()" in said
-    assert "standardised" not in said  # pixels have one unit
-    run("transform", "model.lapwing", "digits", "-o", "z.csv")
-    assert quality("z.csv", "label", "id") > 0.9
 
 
 @pytest.mark.parametrize("index", [False, True])

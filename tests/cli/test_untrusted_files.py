@@ -88,19 +88,6 @@ def test_two_outputs_are_two_files(folder):
     assert "is written by this command already" in " ".join(said.replace("│", " ").split())
 
 
-@pytest.mark.parametrize("redirected", ["<", ">>"])
-def test_streams_of_files(folder, redirected):
-    before = contents(folder)
-    with open("names.csv", "r" if redirected == "<" else "a") as file:
-        data, output = ("-", "names.csv") if redirected == "<" else ("names.csv", "-")
-        streams = {"stdin": file} if redirected == "<" else {"stdout": file}
-        command = [sys.executable, "-m", "lapwing", "transform", "model", data, "-o", output]
-        result = subprocess.run(command, stderr=subprocess.PIPE, text=True, **streams)
-    assert result.returncode == 2
-    assert "is read by this command" in " ".join(result.stderr.replace("│", " ").split())
-    assert contents(folder) == before
-
-
 def test_a_new_file_among_images_is_fine(folder):
     run("fit", "images", "--no-label", "-d", 1, "-o", "images/model.lapwing")
     assert os.path.exists("images/model.lapwing")

@@ -8,12 +8,14 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from shutil import get_terminal_size
+from textwrap import TextWrapper
 from typing import Any
 
 import typer
 
-BETWEEN = "   "  # what stands between two columns of a table
-WIDE = 1_000  # characters per line where the output is not a terminal, so that lines are never folded
+BETWEEN = "  "  # what stands between two columns of a table
+WIDE = 100_000  # characters that no line has
 SHOWN = 8  # how many eigenvalues and names are printed
 # Control characters except tabs and ends of lines, characters that turn the direction of text, and halves of characters.
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -78,35 +80,39 @@ def print_table(
     *,
     right: str = "",
     best: int | None = None,
-    header: bool = True,
-    width: int = WIDE,
     least: int | None = None,
 ) -> None:
     """Print aligned columns. ``right`` has one letter per column, r for right-aligned; ``best`` is a row to mark.
 
-    ``width`` is the longest line where the output is no terminal, whose own width counts. In a narrow terminal, columns after
-    the first ``least`` ones are left out.
+    In a narrow terminal, columns after the first ``least`` ones are left out.
     """
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    lines = [[visible(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    shown = len(widths)
+    while shown > (least or shown) and len(BETWEEN) * (shown - 1) + sum(widths[:shown]) > _width():
+        shown -= 1
+    if shown < len(widths):
+        say(f"a wider terminal also shows {', '.join(columns[shown:])}")
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for number, line in enumerate(lines):
+        sides = zip(line[:shown], widths, right.ljust(shown), strict=False)
+        text = BETWEEN.join(cell.rjust(width) if side == "r" else cell.ljust(width) for cell, width, side in sides)
+        is_marked = is_coloured and best == number - 1
+        typer.echo(typer.style(text.rstrip(), fg="green", bold=True) if is_marked else text.rstrip())
 
-    terminal = sys.stdout.isatty()
-    console, box = Console(highlight=False, width=None if terminal else width), SIMPLE_HEAD if terminal else None
-    widths = [max(map(len, cells)) + len(BETWEEN) for cells in zip(columns, *rows, strict=True)]
-    fitting = [count for count in range(least or len(widths), len(widths)) if sum(widths[: count + 1]) > console.width]
-    if fitting:
-        say(f"a wider terminal also shows {', '.join(columns[fitting[0] :])}")
-        columns, right, rows = columns[: fitting[0]], right[: fitting[0]], [row[: fitting[0]] for row in rows]
-    table = Table(box=box, pad_edge=False, show_edge=False, show_header=header, header_style="bold")
-    for name, side in zip(columns, right.ljust(len(columns)), strict=True):
-        table.add_column(Text(visible(name)), justify="right" if side == "r" else "left", no_wrap=bool(right))
-    for number, row in enumerate(rows):
-        table.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if number == best else None)
-    with console.capture() as printed:
-        console.print(table)
-    typer.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
+
+def print_facts(facts: Sequence[Sequence[str]], width: int | None = None) -> None:
+    """Print names, and beside them what is said of each, which is folded at the end of the line."""
+    column = max(len(visible(name)) for name, _ in facts) + len(BETWEEN)
+    for name, text in facts:
+        first, later = visible(name).ljust(column), " " * column
+        shape = TextWrapper(width or _width(), initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+        typer.echo(shape.fill(visible(text)))
+
+
+def _width() -> int:
+    """Characters per line. Where the output is no terminal, lines are never folded."""
+    return get_terminal_size().columns if sys.stdout.isatty() else WIDE
 
 
 def size(path: str | os.PathLike) -> str:

@@ -9,16 +9,14 @@ from dataclasses import asdict, replace
 from inspect import signature
 from typing import Any
 
-from sklearn.utils import get_tags
-
 from .. import tables
 from ..inspection import loadings
 from ..persistence import versions
 from ..reducers import Reducer
 from ..tables import preparation_of
-from ..verification import is_verifiable, verify
-from ._console import print_json, print_table, some
-from ._model import Taken, are_quantities, before_classes, check_classes, last_step, output_names, reads_targets
+from ..verification import flattened, is_verifiable, verify
+from ._console import print_facts, print_json, print_table, some
+from ._model import Taken, before_classes, final_step, last_step, output_names, reads_targets, with_labels
 from ._options import Reading
 
 LEARNT = ("settings", "rank", "n_pca", "n_connected_components", "graph", "eigenvalues", "solver", "certificate")
@@ -27,11 +25,13 @@ LEARNT = ("settings", "rank", "n_pca", "n_connected_components", "graph", "eigen
 def print_model(model: Any, path: str, json: bool) -> None:
     """Print what is in a model."""
     estimator, names = _reducer(model), output_names(model)
-    steps = [step for _, step in getattr(model, "steps", [])]
+    steps = flattened(model)
+    classifier = getattr(final_step(model), "classifier_", None)
+    parts = [*steps, *([] if classifier is None else [classifier])]
     facts = {
         "method": type(estimator).__name__,
         "parameters": estimator.get_params(deep=False),
-        "steps": _steps(model) if model is not estimator else None,
+        "steps": [type(part).__name__ for part in parts] if model is not estimator else None,
         "columns": _columns(model),
         # None where the first step is passed through and the next does not say.
         "features": next((part.n_features_in_ for part in [model, *steps] if hasattr(part, "n_features_in_")), None),
@@ -49,7 +49,7 @@ def print_model(model: Any, path: str, json: bool) -> None:
     about = (type(estimator).__doc__ or "").strip().splitlines()[0]
     facts |= {"method": f"{facts['method']}, {about}", "parameters": changed or "defaults"}
     lines = [[name.replace("_", " "), " ".join(_shown(value).split())] for name, value in facts.items()]
-    return print_table(["", ""], [line for line in lines if line[1]], header=False)
+    return print_facts([line for line in lines if line[1]])
 
 
 def print_loadings(model: Any, most: int, json: bool) -> None:
@@ -66,7 +66,10 @@ def verified(model: Any, path: str, data: str, reading: Reading) -> tuple[Any, i
     if not is_verifiable(model):
         name = type(last_step(model)).__name__
         raise ValueError(f"{path}: {name} is none of lapwing's methods, and only these can be verified")
-    table = _read(model, data, reading)
+    taken = Taken(model)
+    how = {"mixed": True, "targets": reads_targets(last_step(model)), "n_features": model.n_features_in_}
+    table = tables.read(data, features=taken.names, **how, **reading.read)
+    table = with_labels(model, replace(table, X=taken.given(table)), data)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
         return verify(model, table.X, table.y), len(table)
@@ -80,7 +83,7 @@ def print_verification(found: Any, json: bool) -> None:
     lines = [["verdict", "holds" if found.holds else "does NOT hold"]]
     lines += [["does not hold", why] for why in found.failures]
     lines += [["certificate", _shown(found.certificate)]] if found.certificate else []
-    return print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
+    return print_facts([*lines, *(["not found anew", what] for what in found.unknown)])
 
 
 def _plain(certificate: Any) -> Any:
@@ -103,9 +106,7 @@ def _shown(value: Any) -> str:
 
 def _reducer(model: Any) -> Any:
     """The last estimator of lapwing in a model, or the last step of the model where there is none."""
-    if hasattr(model, "reducer_"):
-        return _reducer(model.reducer_)
-    ours = [own for _, step in getattr(model, "steps", []) if isinstance(own := _reducer(step), Reducer)]
+    ours = [step for step in flattened(model) if isinstance(step, Reducer)]
     return ours[-1] if ours else last_step(model)
 
 
@@ -116,33 +117,8 @@ def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
         yield from ((place, part) for place, part in parts.items() if isinstance(getattr(part, "shape", None), tuple))
 
 
-def _steps(model: Any) -> list[str]:
-    parts = [step for _, step in model.steps] if hasattr(model, "steps") else []
-    if hasattr(model, "reducer_"):
-        parts = [model.reducer_, model.classifier_]
-    passed = model is None or isinstance(model, str)
-    return [name for part in parts for name in _steps(part)] or ["passthrough" if passed else type(model).__name__]
-
-
 def _columns(model: Any) -> dict[str, list[str]] | None:
     """The names of the columns that the preparation of a model takes, grouped by what they hold."""
     columns = getattr(preparation_of(model), "columns_", {})
     kinds = dict.fromkeys(column["kind"] for column in columns.values())
     return {kind: [name for name, own in columns.items() if own["kind"] == kind] for kind in kinds} or None
-
-
-def _read(estimator: Any, data: str, reading: Reading) -> Any:
-    """The rows as the model takes them, and their labels as a fit takes them."""
-    taken, own = Taken(estimator), last_step(estimator)
-    how = {"mixed": True, "targets": reads_targets(own), "n_features": estimator.n_features_in_}
-    table = tables.read(data, features=taken.names, **how, **reading.read)
-    table, needed = replace(table, X=taken.given(table)), get_tags(own).target_tags.required
-    if needed and table.y is None:
-        name = type(own).__name__
-        raise ValueError(f"{data}: {name} requires y; name the column of labels that it was fitted to (--label)")
-    if reads_targets(own):
-        return table
-    if are_quantities(table.y) and not needed:
-        return replace(table, y=None)  # as a fit does, which prints a message about it
-    check_classes(table, data)
-    return table

@@ -23,7 +23,7 @@ from ..graphs import KNN, Graph, On, Reconstruction
 from ..methods import METHODS
 from ..methods.about import described, plain
 from ..reducers import FreeReducer, ProjectingReducer, Reducer, resolve_graph
-from ._console import did_you_mean, print_json, print_table, say
+from ._console import did_you_mean, print_facts, print_json, say
 from ._options import refuse
 
 WIDTH, LONGEST_NAME = 80, 18  # characters of a line, and of the name of a method
@@ -59,11 +59,8 @@ def list_methods(json: bool) -> None:
         return print_json(rows)
     for family, members in groupby(rows, key=lambda row: row["family"]):
         typer.echo(GOALS[family])
-        needs = {"needed": " Needs labels."}
-        lines = [
-            [f"  {row['method']:{LONGEST_NAME}}", row["description"] + needs.get(row["labels"], "")] for row in members
-        ]
-        print_table(["", ""], lines, header=False, width=WIDTH)
+        texts = {row["method"]: row["description"] + " Needs labels." * (row["labels"] == "needed") for row in members}
+        print_facts([[f"  {name:{LONGEST_NAME}}", text] for name, text in texts.items()], WIDTH)
         typer.echo()
     return typer.echo("lapwing methods NAME has the equation and the parameters of a method.")
 

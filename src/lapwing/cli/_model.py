@@ -6,7 +6,7 @@ import ast
 import os
 import sys
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -26,16 +26,16 @@ from ..graphs import Graph
 from ..persistence import load
 from ..reducers import Reducer
 from ..selection import SemiSupervised
-from ..tables import UnseenCategories, batches, has_columns, preparation_of, prepare, text_columns
+from ..tables import UnseenCategories, preparation_of, prepare, text_columns
 from ..tables.preparation import NAMES_ROWS, plain_rows
-from ..tables.reading import PACKED, READERS, in_file
+from ..tables.reading import in_file
+from ..verification import flattened
 from ._console import counted, say, say_in_one_line, some, visible
 from ._methods import Choice, reads_columns, settle_graph
 from ._options import Reading, refuse
 
-Output = tuple[
-    list[str] | None, Callable[[Any], Any]
-]  # names of columns, where a model knows them, and what makes them
+# Names of columns, where a model knows them, and what makes them.
+Output = tuple[list[str] | None, Callable[[Any], Any]]
 
 
 def read_prepared(data: str, reading: Reading, targets: bool = False, **more: Any) -> Any:
@@ -90,7 +90,7 @@ def check_classes(table: Any, data: str) -> None:
 
 def unknown(y: Any) -> Any:
     """Which labels of a table are unknown."""
-    return y == ("-1" if y.dtype.kind == "U" else -1)
+    return np.isnan(y) if are_quantities(y) else y == ("-1" if y.dtype.kind == "U" else -1)
 
 
 def are_quantities(y: Any) -> bool:
@@ -100,10 +100,7 @@ def are_quantities(y: Any) -> bool:
 
 def last_step(model: Any) -> Any:
     """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that."""
-    if hasattr(model, "reducer_"):
-        return last_step(model.reducer_)
-    estimators = [step for _, step in getattr(model, "steps", []) if hasattr(step, "fit")]  # not "passthrough" and None
-    return last_step(estimators[-1]) if estimators else model
+    return [model, *flattened(model)][-1]
 
 
 def reads_targets(estimator: Any) -> bool:
@@ -123,7 +120,7 @@ class Taken:
         self._categories = [str(j) if self.names is None else self.names[j] for j in words]
         self._fills_gaps = any(isinstance(part, SimpleImputer) for part in [model, *model.get_params().values()])
         self._image_shape = getattr(last_step(model), "image_shape_", None)
-        self._gaps, self._unseen = 0, dict[str, Counter[str]]()
+        self._gaps, self._unseen = 0, defaultdict[str, Counter[str]](Counter)
 
     def given(self, table: Any) -> Any:
         """The columns of a table as the first step of the model takes them."""
@@ -146,7 +143,7 @@ class Taken:
                 warnings.warn(warning.message, stacklevel=2)
                 continue
             for name, counts in warning.message.counts.items():
-                self._unseen[name] = self._unseen.get(name, Counter()) + counts
+                self._unseen[name].update(counts)
         self._count_gaps(X)
         return X
 
@@ -180,22 +177,28 @@ class Taken:
 
 def fitted(estimator: Any, choice: Choice, data: str, reading: Reading, judge: str | None) -> tuple[Any, Any]:
     """The model that is fitted to a file, which predicts where there is a judge, and the shape of its rows."""
-    prepared = read_prepared(data, reading, targets=judge is None and reads_targets(estimator))
-    estimator, X = prepared.settled(estimator), prepared.table.X
+    takes_numbers = reads_targets(estimator)
+    if judge and takes_numbers:
+        refuse("the graph reads labels as numbers, so that there are no classes to be named", "--predict")
+    prepared = read_prepared(data, reading, targets=takes_numbers)
+    estimator, given = prepared.settled(estimator), prepared.table
     if prepared.is_scaled and reads_columns(estimator):
         say("the graph reads standardised columns; --standardize no leaves them as they are")
-    if judge and prepared.table.y is None:
+    if judge and given.y is None:
         refuse("it names classes, so it needs labels (--label)", "--predict")
     if judge:
-        check_classes(prepared.table, data)
-    table = _with_known_labels(estimator, prepared.table, choice, data, reading, judge is not None)
-    if table.y is not None and not are_quantities(table.y):
+        check_classes(given, data)
+    table, column = with_labels(estimator, given, data), f"labels of {reading.label!r}" if reading.label else "labels"
+    if table.y is not None:
+        table = _settled(estimator, table, choice, column)
+    elif given.y is not None:
+        say(f"the {column} are quantities, not classes, and are NOT USED")
+    if table.y is not None and not takes_numbers:
         tell_leaks(prepared)
-    if get_tags(estimator).target_tags.required and table.y is None:
-        refuse(f"{method_name(estimator)} needs labels", "--label")
-    if sparse.issparse(X) and not get_tags(estimator).input_tags.sparse:
-        remedy = "write it as dense rows, or use lpp or lpi"
-        raise ValueError(f"{data}: {method_name(estimator)} takes no sparse data; {remedy}")
+    if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
+        raise ValueError(
+            f"{data}: {method_name(estimator)} takes no sparse data; write it as dense rows, or use lpp or lpi"
+        )
     if "image_shape" in estimator.get_params() and table.image_shape is not None:
         estimator.set_params(image_shape=table.image_shape, flatten=True)
     if judge:
@@ -206,7 +209,7 @@ def fitted(estimator: Any, choice: Choice, data: str, reading: Reading, judge: s
         estimator = SemiSupervised(estimator, None if judge == "nearest" else classifier)
     estimator.fit(table.X, table.y)
     _tell_apart(estimator, table, named=not prepared.steps)
-    return prepared.model(estimator), X.shape
+    return prepared.model(estimator), given.X.shape
 
 
 def _tell_apart(model: Any, table: Any, named: bool) -> None:
@@ -222,28 +225,29 @@ def _tell_apart(model: Any, table: Any, named: bool) -> None:
         last_step(model).image_shape_ = tuple(map(int, table.image_shape))
 
 
-def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, reading: Reading, predict: bool) -> Any:
-    """The rows and labels to fit. The graph is set to read the labels, or the user is told that they are not used."""
-    if table.y is None:
+def with_labels(estimator: Any, table: Any, data: str) -> Any:
+    """The table with the labels as a fit takes them: of quantities none, unless a graph reads numbers."""
+    own = last_step(estimator)
+    is_needed = get_tags(own).target_tags.required
+    if table.y is None and is_needed:
+        refuse(f"{method_name(own)} needs labels", "--label")
+    if table.y is None or reads_targets(own):
         return table
-    column, own = f"labels of {reading.label!r}" if reading.label else "labels", last_step(estimator)
-    required = get_tags(estimator).target_tags.required
-    if reads_targets(own):
-        if predict and (table.y == -1).any():
-            refuse("some classes are unknown, which Target cannot tell from numbers", "--predict")
-        if (gaps := table.y != table.y).any():
-            say(f"{counted(int(gaps.sum()), 'target')} of {len(table):,} unknown")
-        return table
-    if are_quantities(table.y) and not required:
-        say(f"the {column} are quantities, not classes, and are NOT USED")
+    if are_quantities(table.y) and not is_needed:
         return replace(table, y=None)
     check_classes(table, data)
-    missing = unknown(table.y)
+    return table
+
+
+def _settled(estimator: Any, table: Any, choice: Choice, column: str) -> Any:
+    """The rows to fit. The graph is set to read the labels, or the user is told that they are not used."""
+    missing, own = unknown(table.y), last_step(estimator)
     if missing.any():
         say(f"{counted(int(missing.sum()), 'label')} of {len(table):,} unknown")
-    settle_graph(estimator, choice, bool(missing.any()), column)
-    if missing.any() and required and not isinstance(own, Reducer):
-        say(f"{method_name(estimator)} is fitted to the {counted(int((~missing).sum()), 'row')} whose label is known")
+    if not reads_targets(own):
+        settle_graph(estimator, choice, bool(missing.any()), column)
+    if missing.any() and get_tags(own).target_tags.required and not isinstance(own, Reducer):
+        say(f"{method_name(own)} is fitted to the {counted(int((~missing).sum()), 'row')} whose label is known")
         return table.take(~missing)
     return table
 
@@ -274,33 +278,21 @@ def output_names(estimator: Any) -> list[str] | None:
         return None
 
 
-def row_names(preparation: Any, data: str, header: bool | None) -> str | None:
-    """The column of the file that names rows, by what the preparation has learnt; standard input is not looked at twice."""
-    left_out = getattr(preparation, "left_out_", {}).items()
-    named = [name for name, why in left_out if why == NAMES_ROWS] if data != "-" and has_columns(data) else []
-    there = (next(batches(data, mixed=True, header=header)).feature_names or []) if named else []
-    return next((name for name in named if name in there), None)
-
-
 def loaded(path: str, modules: list[str] | None) -> Any:
-    """The model of a file. Where the file holds data, the error says what to do with it.
-
-    The estimators and graphs of the modules that the user names are trusted. A model file alone imports nothing.
-    """
+    """The model of a file. The estimators and graphs of the modules that the user names are trusted; the file imports nothing."""
     names = [value for name in modules or [] for value in vars(imported(name)).values()]
-    trusted = [cls for cls in names if isclass(cls) and issubclass(cls, BaseEstimator | Graph)]
-    try:
-        return load(path, trusted)
-    except ValueError as error:
-        if path.lower().endswith((*READERS, *PACKED)):
-            raise ValueError(f"{error}; it seems to be data, of which lapwing fit {path} makes a model") from error
-        raise
+    return load(path, [cls for cls in names if isclass(cls) and issubclass(cls, BaseEstimator | Graph)])
+
+
+def final_step(model: Any) -> Any:
+    """The last step of a pipeline, or the model itself."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def before_classes(model: Any) -> Any:
     """What makes the coordinates of a model that predicts classes; None where it predicts them from the columns."""
-    *before, (name, last) = getattr(model, "steps", [("model", model)])
-    steps = [*before, (name, last.reducer_)] if hasattr(last, "reducer_") else before
+    steps, last = getattr(model, "steps", [])[:-1], final_step(model)
+    steps = [*steps, ("reducer", last.reducer_)] if hasattr(last, "reducer_") else steps
     return Pipeline(steps) if steps else None
 
 
@@ -316,13 +308,11 @@ def outputs_of(model: Any, coordinates: bool) -> list[Output]:
         refuse(f"{type(model).__name__} predicts from the columns", "--coordinates")
     found = [(output_names(projector), projector.transform)] if coordinates else []
     found.append((["prediction"], model.predict))
-    classifier = getattr(getattr(model, "steps", [("", model)])[-1][1], "classifier_", None)
+    classifier = getattr(final_step(model), "classifier_", None)
     if hasattr(classifier, "predict_proba") and getattr(classifier, "n_neighbors", 0) != 1:
-        if len(model.classes_) == 2:
-            title = f"probability of {visible(str(model.classes_[1]))}"
-            found.append(([title], lambda X: model.predict_proba(X)[:, 1]))
-        else:
-            found.append((["probability"], lambda X: model.predict_proba(X).max(axis=1)))
+        of = f" of {visible(str(model.classes_[1]))}" if len(model.classes_) == 2 else ""
+        choose = (lambda P: P[:, 1]) if of else (lambda P: P.max(axis=1))
+        found.append(([f"probability{of}"], lambda X: choose(model.predict_proba(X))))
     return found
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-import stat
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -175,31 +173,19 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
     """Raise, before any work is done, where an output would replace a file that is read, or another output (``beside``)."""
     from ..tables import files_of
 
-    if output == "-" and not stdout:
-        refuse("-: this output cannot go to standard output; name a file")
-    read = [_status(file) for path in inputs if path for file in files_of(path)]
-    read += [_status(sys.stdin)] if "-" in inputs else []
-    status = _status(sys.stdout if output == "-" else output)
-    is_file = status is not None and stat.S_ISREG(status.st_mode)
-    if status and is_file and any(one and os.path.samestat(status, one) for one in read):
-        refuse(f"{'standard output' if output == '-' else output} is read by this command; choose another file")
     if output == "-":
-        return
-    folder = os.path.dirname(os.path.realpath(output))
-    if beside is not None and os.path.realpath(output) == os.path.realpath(beside):
+        return None if stdout else refuse("-: this output cannot go to standard output; name a file")
+    place, read = os.path.realpath(output), [file for path in inputs if path for file in files_of(path)]
+    if os.path.isfile(output) and any(os.path.exists(file) and os.path.samefile(output, file) for file in read):
+        refuse(f"{output} is read by this command; choose another file")
+    if beside is not None and place == os.path.realpath(beside):
         refuse(f"{output} is written by this command already; choose another file")
     if os.path.isdir(output):
         refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
-    if not os.access(folder if status is None or is_file else output, os.W_OK):
-        refuse(f"{output}: you may not write there, or there is no folder {folder}")
-
-
-def _status(file: Any) -> os.stat_result | None:
-    """What the system knows of a path or of the file behind a stream; None where there is none, or it is closed."""
-    try:
-        return os.stat(file if isinstance(file, str) else file.fileno())
-    except (OSError, ValueError, AttributeError):
-        return None
+    is_special = os.path.exists(output) and not os.path.isfile(output)  # a pipe or a device
+    if not os.access(place if is_special else os.path.dirname(place), os.W_OK):
+        refuse(f"{output}: you may not write there, or there is no folder {os.path.dirname(place)}")
+    return None
 
 
 def refuse(why: str, option: str = "--output") -> NoReturn:
