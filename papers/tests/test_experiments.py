@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
 import numpy as np
@@ -30,6 +31,7 @@ from lapwing_papers.experiments import (
     ResultsError,
     Summary,
     Task,
+    _store,
     collected,
     run,
     write_page,
@@ -359,6 +361,7 @@ def test_derived_numbers_stand_beside_the_measured():
     experiment = made_up(derived=ranks)
     summary = Summary(experiment, {Task(c, 0): constant(value, 0) for c, value in experiment.conditions.items()})
     assert summary.best("rank", "all", "A") == (1.5, 0.5, None)
+    assert summary.conditions == ["one", "two", "all"]
     assert [c.quantity for c in summary.cells] == ["score"] * 4 + ["rank"] * 2
 
 
@@ -486,25 +489,24 @@ def test_the_engine_enters_the_fingerprint(monkeypatch):
     assert len({before, other, digits().fingerprint}) == 3
 
 
-APPENDING = """
-import sys
-sys.path.insert(0, {tests!r})
-from pathlib import Path
-from test_experiments import made_up
-from lapwing_papers.experiments import Task
-from lapwing_papers.experiments._store import Store
+def test_several_runs_into_one_folder_lose_nothing(tmp_path, monkeypatch):
+    """A lock holds for each opened file, so that two threads stand for two processes, of which either may be late."""
 
-store = Store(Path({folder!r}), made_up())
-for seed in range({first}, {first} + 100):
-    store.append(Task("one", seed), {{"A": {{"score": "x" * 3000}}}}, 0.0)
-"""
+    def late(file):
+        whole = whole_length(file)
+        time.sleep(0.002)
+        return whole
 
+    def append(first):
+        store = Store(tmp_path, made_up())
+        for seed in range(first, first + 20):
+            store.append(Task("one", seed), {"A": {"score": "x" * 3000}}, 0.0)
 
-def test_several_runs_into_one_folder_lose_nothing(tmp_path):
-    codes = [APPENDING.format(tests=os.path.dirname(__file__), folder=str(tmp_path), first=100 * i) for i in range(2)]
-    running = [subprocess.Popen([sys.executable, "-c", code]) for code in codes]
-    assert [process.wait() for process in running] == [0] * 2
-    assert len(Store(tmp_path, made_up()).read()) == 200
+    whole_length = _store._whole_length
+    monkeypatch.setattr(_store, "_whole_length", late)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(append, (0, 20)))
+    assert len(Store(tmp_path, made_up()).read()) == 40
 
 
 def test_results_that_cannot_be_read_do_not_hide_the_others(tmp_path):

@@ -5,6 +5,7 @@ import html
 import io
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 
 import guide
 import pytest
+from kept_summaries import collected_once
 
 from lapwing_papers import command
 from lapwing_papers.experiments import (
@@ -69,17 +71,26 @@ def test_one_experiment_leaves_table_page_and_results(tmp_path):
     left = {str(path.relative_to(tmp_path / "found")) for path in (tmp_path / "found").rglob("*") if path.is_file()}
     expected = {"evidence.html", "lpca-figure-2.csv", "results/lpca-figure-2.jsonl"}
     assert expected <= left <= expected | {"results/lpca-figure-2.captions.json"}
+    assert 'id="lpdp-table-1"' not in (tmp_path / "found" / "evidence.html").read_text(
+        "utf-8"
+    )  # which was not run here
     assert "3 reproduced" in reproduce("-o", "found", cwd=tmp_path).stdout
 
 
-def test_the_guide_as_a_program(tmp_path):
-    program = Path(guide.__file__).parent
-    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert all(name in done.stdout for name in guide.experiments())
+def test_the_guide_as_a_program(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "argv", ["guide"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(Path(guide.__file__).parent), run_name="__main__")
+    assert not end.value.code
+    said = capsys.readouterr().out
+    assert all(name in said for name in guide.experiments())
 
 
-def test_the_page_of_kept_results_needs_no_run(tmp_path):
+def test_the_page_of_kept_results_needs_no_run(tmp_path, monkeypatch):
+    for module in ("command", "experiments"):
+        monkeypatch.setattr(f"lapwing_papers.{module}.collected", collected_once)
     done = reproduce("--page", "-o", "found", cwd=tmp_path)
     assert done.exit_code == 0, done.stderr
     assert [path.name for path in (tmp_path / "found").iterdir()] == ["evidence.html"]

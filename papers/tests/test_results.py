@@ -5,10 +5,10 @@ import importlib.util
 import json
 import os
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
+from kept_summaries import kept_summaries
 
 from lapwing_papers.experiments import (
     FITTED,
@@ -23,11 +23,11 @@ from lapwing_papers.experiments import (
     Summary,
     Task,
     collected,
-    evidence_sentence,
     experiments,
     get,
     keep,
     run,
+    sentence,
     tallies,
 )
 from lapwing_papers.experiments._evidence import OF_OTHERS
@@ -35,12 +35,6 @@ from lapwing_papers.experiments._honest import chosen_on_other_draws
 from lapwing_papers.experiments._kept import RESULTS
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-@cache
-def kept_summaries():
-    """What was measured and comes with lapwing_papers."""
-    return collected(experiments().values(), kept=True)
 
 
 def third(value, seed):
@@ -206,7 +200,7 @@ def evidence():
 def test_the_page_of_evidence_is_up_to_date(evidence):
     for path, (text, new) in evidence.written().items():
         assert text == new, f"{os.path.relpath(path)} is stale; run `python docs/evidence.py`"
-    assert evidence_sentence() in " ".join(evidence.PAGE.read_text("utf-8").split())
+    assert sentence(tallies(kept_summaries())) in " ".join(evidence.PAGE.read_text("utf-8").split())
 
 
 def test_the_tables_tell_all_experiments_and_the_picture_all_papers(evidence):

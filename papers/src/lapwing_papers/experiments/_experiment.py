@@ -317,7 +317,8 @@ class Summary:
     def _derive(self) -> None:
         if self.experiment.derived is not None and self._measured:
             self._found = self._measured | {key: list(v) for key, v in self.experiment.derived(self).items()}
-            self.__dict__.pop("keys", None)  # of what was measured alone
+            for name in ("keys", "conditions"):
+                self.__dict__.pop(name, None)  # of what was measured alone
 
     @cached_property
     def resampled(self) -> list[Summary]:
@@ -343,7 +344,7 @@ class Summary:
         quantities = list(dict.fromkeys([*self.experiment.published, *(key[0] for key in self._found)]))
         return sorted(self._found, key=lambda key: (quantities.index(key[0]), conditions.index(key[1])))
 
-    @property
+    @cached_property
     def conditions(self) -> list[str]:
         """Those that were measured: the quick tier may leave some out."""
         return list(dict.fromkeys(key[1] for key in self.keys))
