@@ -65,10 +65,6 @@ def unfolded(result):
     return " ".join(result.stderr.replace("│", " ").split())
 
 
-def process(*arguments, **options):
-    return subprocess.run([*LAPWING, *map(str, arguments)], capture_output=True, text=True, timeout=100, **options)
-
-
 @pytest.fixture
 def iris(tmp_path):
     path = tmp_path / "iris.csv"
@@ -752,8 +748,7 @@ def test_warnings_are_one_line(monkeypatch):
 
 
 def test_standard_input_and_output(iris, model):
-    found = process("transform", model, "-", "--id", "name", input=iris.read_text())
-    assert found.returncode == 0
+    found = run("transform", model, "-", "--id", "name", input=iris.read_text())
     assert found.stderr == ""
     lines = found.stdout.splitlines()
     assert lines[0] == "name,lpp0,lpp1"

@@ -828,7 +828,7 @@ from sklearn.datasets import load_digits
 from lapwing.comparison import compare
 X, y = load_digits(return_X_y=True)
 methods = ["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"]
-compare(X[:500], y[:500], methods=methods, dimensions=[2, 9], memory="kept", judge="nearest")
+compare(X[:300], y[:300], methods=methods, dimensions=[2, 9], memory="kept", judge="nearest")
 """
 
 
@@ -841,7 +841,7 @@ def test_a_killed_comparison_goes_on(tmp_path):
     child.wait()
     kept = {path: path.stat().st_mtime_ns for path in entries(tmp_path)}
     assert 4 <= len(kept) < 25
-    X, y = (part[:500] for part in load_digits(return_X_y=True))
+    X, y = (part[:300] for part in load_digits(return_X_y=True))
     settings = {"methods": ["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"], "dimensions": [2, 9]}
     same(compare(X, y, **settings, memory=tmp_path / "kept"), compare(X, y, **settings))
     assert len(entries(tmp_path)) == 25
