@@ -334,7 +334,7 @@ def summary_rows(summary: Summary, quantity: str) -> dict[str, Row]:
 QUOTED: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     (
         "README.md",
-        "`LPP` gains {} points on that rival with 5 % of the labels and {} with 10 %, and `KernelLPP` {} and {} ([Few",
+        "the lead of `LPP` over that rival is {} points with 5 % of the labels and {} with 10 %, that of `KernelLPP` {} and {}",
         lambda: [gained(f"{name}, labels spread", draw) for name in ("LPP", "KernelLPP") for draw in few.DRAWS[:2]],
     ),
     (
