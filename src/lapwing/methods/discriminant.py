@@ -412,7 +412,7 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         P = P + np.trace(P) / data.d * (chosen.ridge or 0.0) * np.eye(len(P))
         vary = numerical_rank(np.linalg.eigvalsh(-T), ROUNDING[data.dtype.name] * (F.mean @ F.mean - np.trace(T)))
         if (k or 0) > vary:
-            raise RankError(too_few(k, vary), vary)
+            raise RankError(too_few(k, vary))
         found = solve(T, P, k)
         rank = min(vary, found.rank or 0)
         return Found(F._replace(n_pca=vary), (T, P), found.first(rank)._replace(rank=rank), chosen)

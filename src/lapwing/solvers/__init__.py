@@ -58,11 +58,7 @@ TABLE: dict[str, tuple[list, list]] = {
 
 
 class RankError(ValueError):
-    """Raised where more directions are asked for than there are; ``rank`` says how many, where that is known."""
-
-    def __init__(self, message: str, rank: int = 0):
-        super().__init__(message)
-        self.rank = rank
+    """Raised where more directions are asked for than there are."""
 
 
 class Solution(NamedTuple):
@@ -134,7 +130,7 @@ def solve(
     out = None if deflate is None else orth(deflate if B is None else T.T @ (B @ deflate))
     rank = M.shape[0] - (0 if out is None else out.shape[1])
     if rank == 0 or (k or 0) > rank:
-        raise RankError(too_few(k, rank), rank)
+        raise RankError(too_few(k, rank))
     k = rank if k is None else k
     if isinstance(M, np.ndarray):
         found, name = ways.decomposed(M, k), "dense"
