@@ -25,7 +25,6 @@ from lapwing.methods import LPP, LaplacianScore
 from lapwing.metrics import clustering_accuracy
 from lapwing_papers.experiments import _thesis as thesis
 from lapwing_papers.experiments._clustering import drawn
-from lapwing_papers.published import as_kept as published
 
 Data = tuple[np.ndarray, np.ndarray]
 CLASSES, DRAWS, STARTS = (5, 10, 30, 68), 6, 10
@@ -155,7 +154,9 @@ PROJECTIONS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
 
 def lpp(graph: KNN, scaling: str = "constraint", less: int = 0) -> Callable[[np.ndarray, int], np.ndarray]:
     def represent(X: np.ndarray, k: int) -> np.ndarray:
-        return published(LPP, min(k - less, len(X) - 1), graph=graph, pca=None, scaling=scaling).fit_transform(X)
+        return LPP(
+            min(k - less, len(X) - 1), graph=graph, scaling=scaling, center="degree", preset="paper"
+        ).fit_transform(X)
 
     return represent
 
@@ -194,11 +195,11 @@ SELECTORS: dict[str, tuple[str, Order]] = {
     "score, heat": ("Laplacian Score", thesis.SELECTORS["Laplacian Score (Euclidean)"]),
     "score, weights 1": (
         "Laplacian Score",
-        lambda X: published(LaplacianScore, graph=KNN(5, weights="binary")).fit(X).scores_,
+        lambda X: LaplacianScore(graph=KNN(5, weights="binary"), preset="paper").fit(X).scores_,
     ),
     "score, heat, images of unit length": (
         "Laplacian Score",
-        lambda X: published(LaplacianScore, graph=KNN(5)).fit(normalize(X)).scores_,
+        lambda X: LaplacianScore(graph=KNN(5), preset="paper").fit(normalize(X)).scores_,
     ),
     "score of all 68 people": ("Laplacian Score", lambda X: all_scores()),
 }

@@ -23,7 +23,6 @@ from lapwing.graphs import KNN
 from lapwing.methods import LPP
 from lapwing_papers.experiments import _thesis_text as thesis
 from lapwing_papers.experiments import collected, get
-from lapwing_papers.published import as_kept as published
 from lapwing_papers.retrieval import neighborhood_accuracy
 
 NAME = "reuters"
@@ -41,7 +40,9 @@ def one(C: sparse.csr_array, y: np.ndarray, weigh: Callable[[Any], Any], graph: 
     plain = np.maximum(1 - (normalize(A) @ normalize(A).T).toarray(), 0)
     dimensions = thesis._lsi_dimensions(A.shape[0])
     lsi = best(thesis.nested_distances(thesis.singular_coordinates(A), dimensions), y, dimensions)
-    model = published(LPP, thesis.LPI_DIMENSIONS[-1], graph=graph.adjacency(as_data(A)), pca=None, scaling=scaling)
+    model = LPP(
+        thesis.LPI_DIMENSIONS[-1], graph=graph.adjacency(as_data(A)), scaling=scaling, center="degree", preset="paper"
+    )
     lpi = best(thesis.nested_distances(model.fit_transform(A), thesis.LPI_DIMENSIONS), y, thesis.LPI_DIMENSIONS)
     return (float(thesis._scores(neighborhood_accuracy, [plain], y)[0]), *lsi, *lpi)
 

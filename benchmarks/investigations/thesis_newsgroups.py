@@ -20,7 +20,6 @@ from lapwing.methods import LPP
 from lapwing_papers.experiments import _thesis_text as thesis
 from lapwing_papers.experiments import get
 from lapwing_papers.experiments._data import dataset
-from lapwing_papers.published import as_kept as published
 
 N_TRAIN, WORDS, DIMENSIONS = 500, thesis.WORDS, (100, 200, 400, 700, 1000)
 PRINTED = get("thesis-table-2.2").published["accuracy"][thesis.PAPERS_WORDS]
@@ -82,7 +81,7 @@ def tried_lpp(X: sparse.csr_array, y: np.ndarray, train: np.ndarray, split_by: s
     (A, a), (T, t) = (X[full & train], y[full & train]), (X[full & ~train], y[full & ~train])
     for column, pca in (("LPP, heat", None), ("PCA+LPP", 0.98)):
         W = KNN(5, weights="heat").adjacency(as_data(A))
-        model = published(LPP, DIMENSIONS[-1], graph=W, pca=pca, scaling="constraint").fit(A)
+        model = LPP(DIMENSIONS[-1], graph=W, pca=pca, center="degree", preset="paper").fit(A)
         Z, new = model.transform(A), model.transform(T)
         say(f"{split_by}, by angle", thesis.nested_accuracies(Z, a, new, t, DIMENSIONS), column)
         say(f"{split_by}, by distance", by_distance(Z, a, new, t), column)

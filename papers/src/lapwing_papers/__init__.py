@@ -2,8 +2,7 @@
 
 lapwing implements methods of five papers, and repeats the papers' tables and figures to show that it computes what they
 describe. Here are the :mod:`~lapwing_papers.experiments`, which ``python -m lapwing_papers`` runs, the
-:mod:`~lapwing_papers.datasets` they are measured on, the settings of the papers, :mod:`~lapwing_papers.published`, which stay as
-they are when defaults change, and what the papers use beside their methods or compare with:
+:mod:`~lapwing_papers.datasets` they are measured on, and what the papers use beside their methods or compare with:
 
 - :mod:`~lapwing_papers.features`: histograms of local binary patterns, by which the Laplacian PCA paper describes faces;
 - :mod:`~lapwing_papers.histograms`: the chi-square distance, by which it compares them, and the search by it;

@@ -43,8 +43,7 @@ FITTED = {
     ),
     "thesis-table-7.2": (("TSA",), "unit columns and images less their mean, which the printed errors need"),
     "thesis-table-7.2-pairs": (("TSA",), "unit columns and images less their mean, which the printed errors need"),
-    "thesis-table-5.7": (("LPI", "LPI (best)"), "unit directions and a ridge of 0.1, where the thesis has neither"),
-    "thesis-table-5.8": (("LPI", "LPI (best)"), "unit directions and a ridge of 0.1, where the thesis has neither"),
+    "thesis-table-7.3": (("TSA",), "unit columns and images less their mean, as in table 7.2"),
     "glpca-table-3-kmeans": (
         ("gLPCA",),
         "beta and starts of k-means, which the paper does not name, chosen after a look",

@@ -24,7 +24,6 @@ from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy, purity
 
 from ..factorisation import SemiNMF
-from ..published import as_kept as published
 from ._columns import PROJECTIONS, read_as
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values
@@ -91,15 +90,17 @@ def _coordinates(name: str) -> dict[str, np.ndarray]:
     W = _links(X)
     return {
         "Original": X,
-        "PCA": published(GLPCA, k, beta=0.0, graph=W).fit(X).embedding_,
-        "LE": published(LaplacianEigenmaps, k, graph=W, constraint="identity").fit(X).embedding_,
-        "Ncut": published(LaplacianEigenmaps, k, graph=W).fit(X).embedding_,
-        "LPP": published(LPP, k, graph=GRAPH, pca="auto", scaling="constraint").fit_transform(X),
-        "gLPCA": published(GLPCA, k, beta=BETA, graph=W).fit(X).embedding_,
-        "gLPCA (beta = 0.9)": published(GLPCA, k, beta=0.9, graph=W).fit(X).embedding_,
-        "gLPCA (heat)": published(GLPCA, k, beta=BETA, graph=HEAT).fit(X).embedding_,
+        "PCA": GLPCA(k, beta=0.0, graph=W, preset="paper").fit(X).embedding_,
+        "LE": LaplacianEigenmaps(k, graph=W, constraint="identity", preset="paper").fit(X).embedding_,
+        "Ncut": LaplacianEigenmaps(k, graph=W, preset="paper").fit(X).embedding_,
+        "LPP": LPP(k, graph=GRAPH, pca=0.9, center="degree", preset="paper").fit_transform(X),
+        "gLPCA": GLPCA(k, beta=BETA, graph=W, preset="paper").fit(X).embedding_,
+        "gLPCA (beta = 0.9)": GLPCA(k, beta=0.9, graph=W, preset="paper").fit(X).embedding_,
+        "gLPCA (heat)": GLPCA(k, beta=BETA, graph=HEAT, preset="paper").fit(X).embedding_,
         "PCA (with lengths)": PCA(k, svd_solver="full").fit_transform(X),
-        "LPP (unit directions)": published(LPP, k, graph=GRAPH, pca="auto").fit_transform(X),
+        "LPP (unit directions)": LPP(
+            k, graph=GRAPH, pca=0.9, scaling="unit", center="degree", preset="paper"
+        ).fit_transform(X),
     }
 
 
@@ -363,7 +364,7 @@ def _path(name: str) -> list[np.ndarray]:
     """Coordinates of gLPCA over beta."""
     X, y = _data(name)
     W = _links(X)
-    return [published(GLPCA, _n_classes(y), beta=beta, graph=W).fit(X).embedding_ for beta in BETAS]
+    return [GLPCA(_n_classes(y), beta=beta, graph=W, preset="paper").fit(X).embedding_ for beta in BETAS]
 
 
 def _accuracy_by_beta(name: str, seed: int) -> Values:
@@ -592,7 +593,7 @@ def _random_residual(X: np.ndarray, k: int, seed: int) -> float:
 
 @cache
 def _residual(name: str, k: int, beta: float, heat: bool = False) -> float:
-    return published(GLPCA, k, beta=beta, graph=HEAT if heat else GRAPH).fit(_data(name)[0]).reconstruction_error_
+    return GLPCA(k, beta=beta, graph=HEAT if heat else GRAPH, preset="paper").fit(_data(name)[0]).reconstruction_error_
 
 
 def _limits(name: str, seed: int) -> Values:
@@ -710,7 +711,7 @@ def _spectra(name: str, seed: int) -> Values:
         spectra.append(np.linalg.eigvalsh(G))
         off.append(float(np.abs(G.sum(axis=1) - 1).max()))
     found: Values = {f"{i + 1}. lowest": {"eigenvalue": [float(s[i]) for s in spectra]} for i in range(5)}
-    own = [published(GLPCA, 5, beta=beta, graph=GRAPH).fit(X).eigenvalues_ for beta in BETAS]
+    own = [GLPCA(5, beta=beta, graph=GRAPH, preset="paper").fit(X).eigenvalues_ for beta in BETAS]
     difference = max(float(np.abs(s[:5] - o).max()) for s, o in zip(spectra, own, strict=True))
     found["highest"] = {"largest eigenvalue": max(float(s[-1]) for s in spectra)}
     found["constant vector"] = {"distance of its eigenvalue from 1": max(off)}
@@ -797,7 +798,7 @@ def _reconstructed(kind: str, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     given, _ = _occluded("AT&T", kind, seed)
     W = _links(given)
     for name, beta in RECONSTRUCTIONS.items():
-        model = published(GLPCA, 40, beta=beta, graph=W).fit(given)
+        model = GLPCA(40, beta=beta, graph=W, preset="paper").fit(given)
         yield name, model.inverse_transform(model.embedding_)
 
 
@@ -918,7 +919,11 @@ def _three_persons(seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndar
     rows = np.flatnonzero(np.isin(y, persons))
     X, y = X[rows], y[rows]
     betas = {"PCA": 0.0, "gLPCA": BETA, "LE": 1.0, "gLPCA (beta = 0.3)": 0.3, "gLPCA (beta = 0.7)": 0.7}
-    return X, y, {name: published(GLPCA, 2, beta=beta, graph=GRAPH).fit(X).embedding_ for name, beta in betas.items()}
+    return (
+        X,
+        y,
+        {name: GLPCA(2, beta=beta, graph=GRAPH, preset="paper").fit(X).embedding_ for name, beta in betas.items()},
+    )
 
 
 def _plane(_: None, seed: int) -> Values:
@@ -985,10 +990,10 @@ def _robust(name: str, kind: str, seed: int) -> dict[str, np.ndarray]:
     W = _links(X)
     return {
         "Original": X,
-        "PCA": published(GLPCA, k, beta=0.0, graph=W).fit(X).embedding_,
-        "L21PCA": published(L21PCA, k).fit(X).embedding_,
-        "RgLPCA": published(RobustGLPCA, k, beta=BETA, graph=W).fit(X).embedding_,
-        "gLPCA": published(GLPCA, k, beta=BETA, graph=W).fit(X).embedding_,
+        "PCA": GLPCA(k, beta=0.0, graph=W, preset="paper").fit(X).embedding_,
+        "L21PCA": L21PCA(k, preset="paper", rho=1.02).fit(X).embedding_,
+        "RgLPCA": RobustGLPCA(k, beta=BETA, graph=W, preset="paper", rho=1.02).fit(X).embedding_,
+        "gLPCA": GLPCA(k, beta=BETA, graph=W, preset="paper").fit(X).embedding_,
     }
 
 

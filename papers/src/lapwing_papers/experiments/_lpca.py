@@ -22,7 +22,6 @@ from lapwing.metrics import procrustes_error
 from ..datasets import make_patch, make_perturbed_line, make_scherk
 from ..features import LBPHistogram
 from ..histograms import chi2_distances, chi2_metric
-from ..published import as_kept as published
 from ..recognition import RandomSubspaceLDA
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values
@@ -44,7 +43,7 @@ def _angle(a: np.ndarray, b: np.ndarray) -> float:
 
 def _line(n_perturbed: int, seed: int) -> Values:
     X, direction = make_perturbed_line(n_perturbed=n_perturbed, random_state=seed)
-    models = {"PCA": PCA(1), "LPCA": published(LPCA, 1, graph=5, pca="auto")}
+    models = {"PCA": PCA(1), "LPCA": LPCA(1, graph=5, pca="auto", preset="paper")}
     return {name: {"angle": _angle(m.fit(X).components_[0], direction)} for name, m in models.items()}
 
 
@@ -54,7 +53,7 @@ def _line_pictures(_: Summary) -> Mapping[str, Figure]:
         X, _direction = make_perturbed_line(n_perturbed=n_perturbed, random_state=0)
         place.plot(*X[n_perturbed:].T, "o", color="0.4", ms=4)
         place.plot(*X[:n_perturbed].T, "X", color=COLORS[1], ms=9)
-        for model, color in ((PCA(1), COLORS[5]), (published(LPCA, 1, graph=5, pca="auto"), COLORS[0])):
+        for model, color in ((PCA(1), COLORS[5]), (LPCA(1, graph=5, pca="auto", preset="paper"), COLORS[0])):
             centre, along = np.median(X, axis=0), 14 * model.fit(X).components_[0]
             place.plot(*np.array([centre - along, centre + along]).T, color=color, label=type(model).__name__)
         place.set(title=f"{n_perturbed} moved", xlim=(-15, 15), ylim=(-15, 15), aspect="equal")
@@ -76,7 +75,7 @@ def _patch(_: None, seed: int) -> Values:
     ends = np.argsort(X[:, 0])[[0, -1]]
     found = {}
     for name, weights in (("coding length", "coding_length"), ("distance", "distance")):
-        rows, w = CodingLength(5, weights=weights).patches(as_data(X))
+        rows, w = CodingLength(5, weights=weights, origin=0).patches(as_data(X))
         w = w[0][np.argsort(rows[0])]
         scatter = (X - w @ X / w.sum()).T @ (w[:, None] * (X - w @ X / w.sum()))
         direction = np.linalg.eigh(scatter)[1][:, -1]
@@ -136,7 +135,7 @@ def _rate(Z: np.ndarray, y: np.ndarray, split: Split) -> float:
 
 
 def _lpca(k: int | None, K: int, **params: Any) -> LPCA:
-    return published(LPCA, k, graph=CodingLength(K, **params), pca=None)
+    return LPCA(k, graph=CodingLength(K, origin=0, **params), preset="paper")
 
 
 REDUCERS: dict[str, Callable[[int], Any]] = {
@@ -146,8 +145,8 @@ REDUCERS: dict[str, Callable[[int], Any]] = {
 }
 DISCRIMINATORS: dict[str, Callable[[], Any]] = {
     "rate, LDA": lambda: LinearDiscriminantAnalysis(),
-    "rate, LPP": lambda: published(LPP, None, graph=2, pca=None),
-    "rate, MFA": lambda: published(MFA, None, graph=2, penalty=20, pca=None),
+    "rate, LPP": lambda: LPP(None, graph=2, center="degree", preset="paper"),
+    "rate, MFA": lambda: MFA(None, graph=2, penalty=20, preset="paper"),
 }
 
 
@@ -226,11 +225,11 @@ def _least_gain(quantity: str, better: str, worse: str) -> Callable[[Summary], f
 
 N, K = 1200, 15
 MAPS: dict[str, Callable[[], Any]] = {
-    "tangential maps": lambda: published(TangentialMaps, 2, graph=K),
-    "tangential maps (weights by distance)": lambda: published(
-        TangentialMaps, 2, graph=TangentAlignment(K, weights="distance")
+    "tangential maps": lambda: TangentialMaps(2, graph=K, preset="paper"),
+    "tangential maps (weights by distance)": lambda: TangentialMaps(
+        2, graph=TangentAlignment(K, weights="distance"), preset="paper"
     ),
-    "LTSA": lambda: published(TangentialMaps, 2, graph=TangentAlignment(K, weights="uniform")),
+    "LTSA": lambda: TangentialMaps(2, graph=TangentAlignment(K, weights="uniform"), preset="paper"),
     "Isomap": lambda: Isomap(n_neighbors=K, n_components=2, eigen_solver="dense"),  # the other is not repeatable
     "LLE": lambda: LocallyLinearEmbedding(n_neighbors=K, n_components=2, random_state=0),
     "Laplacian eigenmaps": lambda: SpectralEmbedding(2, affinity="nearest_neighbors", n_neighbors=K, random_state=0),

@@ -13,7 +13,6 @@ from sklearn.preprocessing import normalize
 from lapwing import LPDP, LPP
 from lapwing.graphs import KNN
 
-from ..published import as_kept as published
 from ._classification import Classification, Data, Maker, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Reading, Summary
@@ -25,14 +24,14 @@ NAMED = {"constraint": "as the eigenproblem gives them", "unit": "unit direction
 
 def _lpp(length: str) -> Maker:
     def make(X: Any, y: np.ndarray, d: int) -> LPP:
-        return published(LPP, d, graph=KNN(5, weights="binary"), pca=None, scaling=length)
+        return LPP(d, graph=KNN(5, weights="binary"), scaling=length, center="degree", preset="paper")
 
     return make
 
 
 def _lpdp(length: str) -> Maker:
     def make(X: Any, y: np.ndarray, d: int) -> LPDP:
-        return published(LPDP, d, graph=5, alpha=1.0, pca=None, scaling=length)
+        return LPDP(d, graph=5, alpha=1.0, scaling=length, center="degree", preset="paper")
 
     return make
 

@@ -12,7 +12,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from lapwing import DNE, LPP, OLPP, ONPP
 from lapwing.graphs import Complete, Reconstruction, Repulsion, SameClass
 
-from ..published import as_kept as published
 from ._classification import Classification, Data, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Experiment, Measured, Reading, Summary, Values
@@ -61,34 +60,32 @@ def _attraction(y: np.ndarray) -> Reconstruction:
 
 
 def _olpp(X: Any, y: np.ndarray, d: int) -> OLPP:
-    return published(OLPP, _at_most(d, y), graph=SameClass(), pca=_directions(y))
+    return OLPP(_at_most(d, y), graph=SameClass(), pca=_directions(y), preset="paper")
 
 
 def _olpp_r(X: Any, y: np.ndarray, d: int, beta: float = BETA, k: int = NEIGHBORS) -> OLPP:
     graph = SameClass() - beta * Repulsion(k)
-    return published(OLPP, _at_most(d, y), graph=graph, pca=_directions(y), normalize="trace")
+    return OLPP(_at_most(d, y), graph=graph, pca=_directions(y), normalize="trace", preset="paper")
 
 
 def _onpp(X: Any, y: np.ndarray, d: int) -> ONPP:
-    return published(ONPP, _at_most(d, y), graph=_attraction(y), pca=_directions(y))
+    return ONPP(_at_most(d, y), graph=_attraction(y), pca=_directions(y), preset="paper")
 
 
 def _onpp_r(X: Any, y: np.ndarray, d: int, beta: float = BETA, k: int = NEIGHBORS) -> ONPP:
     graph = _attraction(y) - beta * Repulsion(k)
-    return published(ONPP, _at_most(d, y), graph=graph, pca=_directions(y), normalize="trace")
+    return ONPP(_at_most(d, y), graph=graph, pca=_directions(y), normalize="trace", preset="paper")
 
 
 def _laplacianfaces(X: Any, y: np.ndarray, d: int) -> LPP:
-    return published(
-        LPP, _at_most(d, y), graph=SameClass("heat", t="half-median"), pca=_directions(y), scaling="constraint"
+    return LPP(
+        _at_most(d, y), graph=SameClass("heat", t="half-median"), pca=_directions(y), center="degree", preset="paper"
     )
 
 
 def _fisherfaces(X: Any, y: np.ndarray, d: int) -> LPP:
     """Beyond c - 1 dimensions too, where the generalised eigenvectors of the scatters go on."""
-    return published(
-        LPP, _at_most(d, y), graph=SameClass(), penalty=Complete(), pca=_directions(y), scaling="constraint"
-    )
+    return LPP(_at_most(d, y), graph=SameClass(), penalty=Complete(), pca=_directions(y), center="mean", preset="paper")
 
 
 def _pca(X: Any, y: np.ndarray, d: int) -> PCA:
@@ -96,11 +93,18 @@ def _pca(X: Any, y: np.ndarray, d: int) -> PCA:
 
 
 def _ratio(X: Any, y: np.ndarray, d: int) -> LPP:
-    return published(LPP, _at_most(d, y), graph=SameClass(), penalty=Repulsion(NEIGHBORS), pca=_directions(y))
+    return LPP(
+        _at_most(d, y),
+        graph=SameClass(),
+        penalty=Repulsion(NEIGHBORS),
+        pca=_directions(y),
+        center="mean",
+        preset="paper",
+    )
 
 
 def _dne(X: Any, y: np.ndarray, d: int) -> DNE:
-    return published(DNE, _at_most(d, y), graph=NEIGHBORS, pca=_directions(y))
+    return DNE(_at_most(d, y), graph=NEIGHBORS, pca=_directions(y), preset="paper")
 
 
 SEVEN = {

@@ -26,7 +26,6 @@ from lapwing.graphs import KNN, SameClass
 from lapwing.metrics import clustering_accuracy
 
 from .._extras import require
-from ..published import as_kept as published
 from ._classification import Classification, Data, Method, PerClass
 from ._clustering import Clustering, drawn
 from ._data import dataset
@@ -236,7 +235,7 @@ def three_circles(seed: int) -> Data:
 
 
 def _plain_lpp(d: int, graph: Any) -> LPP:
-    return published(LPP, d, graph=graph, pca=None)
+    return LPP(d, graph=graph, center="degree", preset="paper")
 
 
 def _outlier(_: None, seed: int) -> Values:
@@ -408,8 +407,12 @@ def _standard_mfeat() -> Data:
 
 def _mfeat_planes() -> dict[str, np.ndarray]:
     X, _ = _standard_mfeat()
-    models = {"Laplacian eigenmaps": published(LaplacianEigenmaps, 2, graph=5), "LPP": _plain_lpp(2, 5), "PCA": PCA(2)}
-    models["LPP (98 %)"] = published(LPP, 2, graph=5, pca=0.98)
+    models = {
+        "Laplacian eigenmaps": LaplacianEigenmaps(2, graph=5, preset="paper"),
+        "LPP": _plain_lpp(2, 5),
+        "PCA": PCA(2),
+    }
+    models["LPP (98 %)"] = LPP(2, graph=5, pca=0.98, center="degree", preset="paper")
     return {name: model.fit_transform(X) for name, model in models.items()}
 
 
@@ -417,7 +420,7 @@ def _mfeat(_: None, seed: int) -> Values:
     X, y = _standard_mfeat()
     planes = _mfeat_planes()
     found: Values = {name: {"1-NN accuracy in the plane": nearest_agrees(Z, y)} for name, Z in planes.items()}
-    kernel = published(KernelLPP, 2, kernel="rbf", graph=5, pca=None).fit_transform(X)
+    kernel = KernelLPP(2, kernel="rbf", graph=5, center="degree", preset="paper").fit_transform(X)
     largest = np.degrees(subspace_angles(kernel, planes["Laplacian eigenmaps"])[0])
     found["kernel LPP"] = {"degrees from Laplacian eigenmaps": float(largest)}
     return found
@@ -473,7 +476,7 @@ def _eights() -> np.ndarray:
 
 
 EIGHT_METHODS: dict[str, Any] = {
-    "LPP": published(LPP, 2, graph=5, pca=0.98),
+    "LPP": LPP(2, graph=5, pca=0.98, center="degree", preset="paper"),
     "LPP (all directions)": _plain_lpp(2, 5),
     "PCA": PCA(2),
 }
@@ -586,12 +589,12 @@ def _frey(what: None, seed: int) -> Values:
     X = images.reshape(len(images), -1)
     found: Values = {}
     for name, pca in (("LPP", 0.98), ("LPP (all directions)", None)):
-        model = published(LPP, len(SPECTRUM), graph=7, pca=pca)
+        model = LPP(len(SPECTRUM), graph=7, pca=pca, center="degree", preset="paper")
         Z, _, places = _properties(images, looks, model, seed)
         found[name] = places | {"eigenvalue": model.eigenvalues_.tolist(), "two parts": _silhouette(Z)}
         found[name]["step between frames"] = _step(Z)
     rest, _ = held_out(len(X), seed)
-    free = published(LaplacianEigenmaps, len(SPECTRUM), graph=7).fit(X[rest])
+    free = LaplacianEigenmaps(len(SPECTRUM), graph=7, preset="paper").fit(X[rest])
     found["Laplacian eigenmaps"] = {"eigenvalue": free.eigenvalues_.tolist()}
     return found
 
@@ -610,7 +613,7 @@ def _step(Z: np.ndarray) -> float:
 def _frey_picture(summary: Summary) -> Mapping[str, Figure]:
     images, _ = _frey_looks()
     rest, new = held_out(len(images), 0)
-    Z, Z_new, _ = _properties(images, {}, published(LPP, 2, graph=7, pca=0.98), 0)
+    Z, Z_new, _ = _properties(images, {}, LPP(2, graph=7, pca=0.98, center="degree", preset="paper"), 0)
     return {"Figures 4.1 and 4.2": plane_figure(Z, Z_new, images[rest], images[new], 0.9)}
 
 
@@ -691,12 +694,12 @@ def directions(X: np.ndarray, share: float, least: int) -> int:
 def _fisherfaces(X: np.ndarray, y: np.ndarray, d: int) -> LPP:
     """LDA after n - c principal components, as Fisherfaces were published: LPP with the class graph."""
     c = np.unique(y).size
-    return published(LPP, min(d, c - 1), graph=SameClass(), pca=min(len(X) - c, X.shape[1]))
+    return LPP(min(d, c - 1), graph=SameClass(), pca=min(len(X) - c, X.shape[1]), center="degree", preset="paper")
 
 
 def _fisherfaces_98(X: np.ndarray, y: np.ndarray, d: int) -> LPP:
     d = min(d, np.unique(y).size - 1)
-    return published(LPP, d, graph=SameClass(), pca=directions(X, 0.98, d))
+    return LPP(d, graph=SameClass(), pca=directions(X, 0.98, d), center="degree", preset="paper")
 
 
 def _eigenfaces(X: np.ndarray, y: np.ndarray, d: int) -> PCA:
@@ -704,7 +707,7 @@ def _eigenfaces(X: np.ndarray, y: np.ndarray, d: int) -> PCA:
 
 
 def _laplacianfaces(k: int) -> Callable[[np.ndarray, np.ndarray, int], LPP]:
-    return lambda X, y, d: published(LPP, None, graph=KNN(k, among="same_class"), pca=0.98)
+    return lambda X, y, d: LPP(None, graph=KNN(k, among="same_class"), pca=0.98, center="degree", preset="paper")
 
 
 def _face_methods(k: int) -> dict[str, Method]:
@@ -713,7 +716,9 @@ def _face_methods(k: int) -> dict[str, Method]:
         "Eigenfaces": Method(_eigenfaces),
         "Fisherfaces": Method(_fisherfaces),
         "Laplacianfaces": Method(_laplacianfaces(k)),
-        "Laplacianfaces (without labels)": Method(lambda X, y, d: published(LPP, None, graph=KNN(k), pca=0.98)),
+        "Laplacianfaces (without labels)": Method(
+            lambda X, y, d: LPP(None, graph=KNN(k), pca=0.98, center="degree", preset="paper")
+        ),
         "Fisherfaces (98 %)": Method(_fisherfaces_98),
         "raw pixels": Method(None),
     }
@@ -776,7 +781,7 @@ def _three_faces() -> dict[str, np.ndarray]:
     models: dict[str, Any] = {
         "Eigenfaces": _eigenfaces(X, y, 10),
         "Fisherfaces": _fisherfaces(X, y, 10),
-        "Laplacianfaces": published(LPP, 10, graph=KNN(4, among="same_class"), pca=0.98),
+        "Laplacianfaces": LPP(10, graph=KNN(4, among="same_class"), pca=0.98, center="degree", preset="paper"),
     }
     return {name: model.fit(X, y).components_ for name, model in models.items()}
 
@@ -900,7 +905,7 @@ LIT_READING = Reading(
 
 
 def _lpp_embedding(X: Any, k: int, pca: Any = None, graph: Any = 5) -> np.ndarray:
-    return published(LPP, min(k, len(X) - 1), graph=graph, pca=pca, scaling="constraint").fit_transform(X)
+    return LPP(min(k, len(X) - 1), graph=graph, pca=pca, center="degree", preset="paper").fit_transform(X)
 
 
 CLUSTER_TABLE = {  # K-means, PCA, LPP, Laplacian eigenmaps: accuracy, then mutual information
@@ -941,7 +946,7 @@ PIE_CLUSTERING = DrawnClustering(
         "k-means": lambda X, k: X,
         "PCA": lambda X, k: PCA(k, svd_solver="full").fit_transform(X),
         "LPP": lambda X, k: _lpp_embedding(X, k),
-        "Laplacian eigenmaps": lambda X, k: published(LaplacianEigenmaps, k, graph=5).fit_transform(X),
+        "Laplacian eigenmaps": lambda X, k: LaplacianEigenmaps(k, graph=5, preset="paper").fit_transform(X),
         "LPP (98 %)": lambda X, k: _lpp_embedding(X, k, directions(X, 0.98, k)),
         "LPP (cosine)": lambda X, k: _lpp_embedding(X, k, None, KNN(5, **COSINE)),
     },
@@ -1034,10 +1039,10 @@ def _iris(what: Any, seed: int) -> Values:
     if what == "variance":
         return {"order": {"features in order": ordering(-X.var(axis=0))}}
     if what == "Fisher":
-        return {"order": {"features in order": ordering(-published(FisherScore).fit(X, y).scores_)}}
+        return {"order": {"features in order": ordering(-FisherScore(preset="paper").fit(X, y).scores_)}}
     graphs = {"order": KNN(what, **COSINE), "order (Euclidean)": KNN(what)}
     return {
-        name: {"features in order": ordering(published(LaplacianScore, graph=g).fit(X).scores_)}
+        name: {"features in order": ordering(LaplacianScore(graph=g, preset="paper").fit(X).scores_)}
         for name, g in graphs.items()
     }
 
@@ -1124,9 +1129,9 @@ SCORE_TABLE = {  # Laplacian Score, variance: accuracy, then mutual information
 }
 # fmt: on
 SELECTORS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "Laplacian Score": lambda X: published(LaplacianScore, graph=KNN(5, **COSINE)).fit(X).scores_,
+    "Laplacian Score": lambda X: LaplacianScore(graph=KNN(5, **COSINE), preset="paper").fit(X).scores_,
     "variance": lambda X: -X.var(axis=0),
-    "Laplacian Score (Euclidean)": lambda X: published(LaplacianScore, graph=KNN(5)).fit(X).scores_,
+    "Laplacian Score (Euclidean)": lambda X: LaplacianScore(graph=KNN(5), preset="paper").fit(X).scores_,
 }
 
 
@@ -1206,13 +1211,17 @@ LAPLACIAN_SCORE = DrawnMeasured(
 SIDES = (2, 3, 4, 6, 8, 9, 10, 11, 12, 13)
 
 
-def _tsa(X: np.ndarray, y: np.ndarray, d: int, scaling: str = "unit") -> TSA:
+def _tsa(X: np.ndarray, y: np.ndarray, d: int, **reading: Any) -> TSA:
     """A square of d numbers; where d is none, the next smaller one."""
-    return published(TSA, (isqrt(d), isqrt(d)), graph=SameClass("heat"), image_shape=(32, 32), scaling=scaling)
+    return TSA((isqrt(d), isqrt(d)), graph=SameClass("heat"), image_shape=(32, 32), preset="paper", **reading)
+
+
+def _tsa_of_units(X: np.ndarray, y: np.ndarray, d: int) -> TSA:
+    return _tsa(X, y, d, center="mean", scaling="unit")
 
 
 def _class_laplacianfaces(pca: Any) -> Method:
-    return Method(lambda X, y, d: published(LPP, None, graph=SameClass("heat"), pca=pca))
+    return Method(lambda X, y, d: LPP(None, graph=SameClass("heat"), pca=pca, center="degree", preset="paper"))
 
 
 def _tensor_methods() -> dict[str, Method]:
@@ -1221,10 +1230,10 @@ def _tensor_methods() -> dict[str, Method]:
         "Eigenfaces": Method(_eigenfaces),
         "Fisherfaces": Method(_fisherfaces),
         "Laplacianfaces": _class_laplacianfaces(0.98),
-        "TSA": Method(_tsa, nested=False),
+        "TSA": Method(_tsa_of_units, nested=False),
         "Fisherfaces (98 %)": Method(_fisherfaces_98),
         "Laplacianfaces (all directions)": _class_laplacianfaces(None),
-        "TSA (not unit length)": Method(lambda X, y, d: _tsa(X, y, d, "constraint"), nested=False),
+        "TSA (not unit length)": Method(lambda X, y, d: _tsa(X, y, d, scaling="constraint"), nested=False),
     }
 
 
@@ -1358,7 +1367,7 @@ def _nested(Z: np.ndarray) -> Iterable[tuple[int, np.ndarray]]:
 
 def _squares(X: np.ndarray, graph: Any) -> Iterable[tuple[int, np.ndarray]]:
     return (
-        (d, published(TSA, (d, d), graph=graph, image_shape=(32, 32)).fit_transform(X))
+        (d, TSA((d, d), graph=graph, image_shape=(32, 32), center="mean", preset="paper").fit_transform(X))
         for d in CUTS
         if d <= LARGEST_SIDE
     )
@@ -1370,12 +1379,12 @@ def _tensor_clusters(k: int, seed: int) -> Values:
     spaces = {
         "PCA": _nested(PCA(most, svd_solver="full").fit_transform(X)),
         "LPP": _nested(_lpp_embedding(X, most, None, BINARY)),
-        "NCut": _nested(published(LaplacianEigenmaps, most, graph=BINARY).fit_transform(X)),
+        "NCut": _nested(LaplacianEigenmaps(most, graph=BINARY, preset="paper").fit_transform(X)),
         "TSA": _squares(X, BINARY),
     }
     if k <= 10:
         spaces["LPP (98 %)"] = _nested(
-            published(LPP, None, graph=BINARY, pca=0.98, scaling="constraint").fit_transform(X)
+            LPP(None, graph=BINARY, pca=0.98, center="degree", preset="paper").fit_transform(X)
         )
         spaces["TSA (heat)"] = _squares(X, KNN(5))
     raw = clusters(X, y, k, seed)
@@ -1455,8 +1464,12 @@ def _largest_best(summary: Summary) -> float:
 PLANES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "PCA": lambda X: PCA(2).fit_transform(X),
     "LPP": lambda X: _lpp_embedding(X, 2, None, BINARY),
-    "TSA, 1 x 2": lambda X: published(TSA, (1, 2), graph=BINARY, image_shape=(32, 32)).fit_transform(X),
-    "TSA, 2 x 1": lambda X: published(TSA, (2, 1), graph=BINARY, image_shape=(32, 32)).fit_transform(X),
+    "TSA, 1 x 2": lambda X: TSA(
+        (1, 2), graph=BINARY, image_shape=(32, 32), center="mean", preset="paper"
+    ).fit_transform(X),
+    "TSA, 2 x 1": lambda X: TSA(
+        (2, 1), graph=BINARY, image_shape=(32, 32), center="mean", preset="paper"
+    ).fit_transform(X),
 }
 
 

@@ -10,7 +10,6 @@ from sklearn.decomposition import PCA
 from lapwing import LPP
 from lapwing.graphs import KNN, SameClass
 
-from ..published import as_kept as published
 from ._classification import Classification, Data, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Reading, Summary
@@ -31,11 +30,11 @@ def _pca(X: np.ndarray, y: np.ndarray, d: int) -> PCA:
 
 def _lda(X: np.ndarray, y: np.ndarray, d: int) -> LPP:
     """LDA is LPP with the graph that links all images of one class."""
-    return published(LPP, min(d, LARGEST_LDA), graph=SameClass(), pca=0.98)
+    return LPP(min(d, LARGEST_LDA), graph=SameClass(), pca=0.98, center="degree", preset="paper")
 
 
 def _lpp(X: np.ndarray, y: np.ndarray, d: int, graph: Any = None) -> LPP:
-    return published(LPP, d, graph=graph or KNN(5), pca=0.98)
+    return LPP(d, graph=graph or KNN(5), pca=0.98, center="degree", preset="paper")
 
 
 def _lpp_of_classes(X: np.ndarray, y: np.ndarray, d: int) -> LPP:

@@ -22,7 +22,6 @@ from lapwing.data import as_data
 from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy
 
-from ..published import as_kept as published
 from ..retrieval import neighborhood_accuracy, pair_average_precision
 from ._classification import Data
 from ._data import dataset
@@ -104,7 +103,7 @@ def _newsgroups(setting: tuple[int, int, int, bool], seed: int) -> Values:
     found = {"LSI": scored(lambda A: A @ columns)}
     for name, weights, metric, pca in _newsgroups_methods(words_of_all):
         W = KNN(n_neighbors, weights=weights, metric=metric).adjacency(as_data(X))
-        model = published(LPP, most, graph=W, pca=pca, scaling="constraint").fit(X)
+        model = LPP(most, graph=W, pca=pca, preset="paper").fit(X)
         found[name] = scored(model.transform)
         if name == "LPP, heat":
             found[f"{name}, unit directions"] = scored(model.transform, np.linalg.norm(model.components_, axis=1))
@@ -291,7 +290,7 @@ def _of_all(name: str) -> dict[str, np.ndarray]:
     rows = np.unique(np.concatenate(_subsets(name)))
     A = normalize(X[rows])
     found = {
-        "LPI (fitted on all)": published(LPI, LPI_DIMENSIONS[-1], graph=7, ridge=1.0).fit_transform(A),
+        "LPI (fitted on all)": LPI(LPI_DIMENSIONS[-1], graph=7, ridge=1.0, preset="measured").fit_transform(A),
         "LSI (fitted on all)": TruncatedSVD(200, random_state=0).fit_transform(A),
     }
     whole = {method: np.full((X.shape[0], Z.shape[1]), np.nan) for method, Z in found.items()}
@@ -307,14 +306,14 @@ def _representations(name: str, rows: np.ndarray, variants: bool) -> Iterable[tu
     n, graph = A.shape[0], _cosine_graph(A, 7)
     yield "LSI", singular_coordinates(A), _lsi_dimensions(n)
     most = LPI_DIMENSIONS[-1]
-    literal = published(LPP, most, graph=graph, pca=None, scaling="constraint").fit(A)
+    literal = LPP(most, graph=graph, preset="paper").fit(A)
     Z = literal.transform(A)
     yield "LPI", Z, LPI_DIMENSIONS
     if not variants:
         return
     yield "LSI (counts)", singular_coordinates(C), _lsi_dimensions(n)
     yield "LPI (unit directions)", Z / np.linalg.norm(literal.components_, axis=1), LPI_DIMENSIONS
-    yield "LPI (default ridge)", published(LPI, most, graph=graph).fit_transform(A), LPI_DIMENSIONS
+    yield "LPI (default ridge)", LPI(most, graph=graph, preset="measured").fit_transform(A), LPI_DIMENSIONS
     for method, coordinates in _of_all(name).items():
         yield method, coordinates[rows], [d for d in _lsi_dimensions(n) if d <= coordinates.shape[1]]
 
@@ -513,7 +512,7 @@ def _over_neighbors(name: str, seed: int) -> Values:
     found["LSI"] = _best_accuracy(singular_coordinates(A), y, _lsi_dimensions(len(y)))
     for method, k in graphs.items():
         W = _cosine_graph(A, k)
-        Z = published(LPP, FEW_DIMENSIONS[-1], graph=W, pca=None, scaling="constraint").fit_transform(A)
+        Z = LPP(FEW_DIMENSIONS[-1], graph=W, preset="paper").fit_transform(A)
         found[method] = _best_accuracy(Z, y, FEW_DIMENSIONS)
     return {method: {"accuracy": value} for method, value in found.items()}
 
@@ -640,8 +639,9 @@ def _clustered(setting: tuple[str, int], seed: int) -> Values:
     T = TfidfTransformer().fit_transform(C)
     graph = _cosine_graph(A, 15)
     lsi = TruncatedSVD(min(100, n - 1), random_state=0).fit_transform(A)
-    lpi = published(LPI, min(CLUSTER_DIMENSIONS, n - 2), graph=graph, ridge=0.1).fit_transform(A)
-    maps = published(LaplacianEigenmaps, k - 1, graph=graph).fit(np.zeros((n, 1))).embedding_  # only the graph is read
+    lpi = LPI(min(CLUSTER_DIMENSIONS, n - 2), graph=graph, preset="paper").fit_transform(A)  # equation 5.1
+    nothing = np.zeros((n, 1))  # only the graph is read
+    maps = LaplacianEigenmaps(k - 1, graph=graph, preset="paper").fit(nothing).embedding_
     labels = {
         "k-means": _k_means(A, k, seed),
         "LSI": _k_means(lsi[:, :k], k, seed),
@@ -651,8 +651,11 @@ def _clustered(setting: tuple[str, int], seed: int) -> Values:
         "k-means (random starts)": _k_means(A, k, seed, "random"),
         "k-means (tf-idf)": _k_means(T, k, seed),
         "LPI (random starts)": _k_means(lpi[:, : k - 1], k, seed, "random"),
-        "LPI (default ridge)": _k_means(published(LPI, k - 1, graph=graph).fit_transform(A), k, seed),
-        "LPI (tf-idf)": _k_means(published(LPI, k - 1, graph=15, ridge=0.1).fit_transform(T), k, seed),
+        "LPI (ridge 0.1)": _k_means(LPI(k - 1, graph=graph, ridge=0.1, preset="measured").fit_transform(A), k, seed),
+        "LPI (default ridge)": _k_means(LPI(k - 1, graph=graph, preset="measured").fit_transform(A), k, seed),
+        "LPI (tf-idf, ridge 0.1)": _k_means(
+            LPI(k - 1, graph=15, ridge=0.1, preset="measured").fit_transform(T), k, seed
+        ),
         "NMF-NCW (random start)": factor_labels(A, k, "random"),
     }
     found: Values = {method: _measures(y, found) for method, found in labels.items()}
@@ -760,10 +763,10 @@ def _clustering_table(number: int, name: str, accuracy: Sequence[Sequence[float]
                 "Tolerance",
                 "About one standard error of a mean over so few draws, which differ much; the ordering is judged too.",
             ),
+            Reading("LPI", "Equation 5.1, without a ridge.", "'ridge 0.1', and 'default ridge' of lapwing.LPI."),
             Reading(
-                "LPI", "Unit directions and a ridge of 0.1, for the paper's none.", "'default ridge' of lapwing.LPI."
+                "Term weights", "Term frequencies, as said in section 5.4.1.", "'tf-idf', of LPI with a ridge of 0.1."
             ),
-            Reading("Term weights", "Term frequencies, as said in section 5.4.1.", "'tf-idf'."),
             Reading("Starts of k-means", "k-means++; the paper only says different.", "'random starts'."),
             Reading("Start of NMF", "From the singular vectors (nndsvda).", "'random start'."),
             Reading(
@@ -808,7 +811,7 @@ def _planes(n_classes: int, seed: int) -> tuple[dict[str, np.ndarray], np.ndarra
     C, y = _drawn("tdt2", n_classes, seed)
     A = normalize(C)
     lsi = TruncatedSVD(2, random_state=0).fit_transform(A)
-    return {"LSI": lsi, "LPI": published(LPI, 2, graph=15, ridge=0.1).fit_transform(A)}, y
+    return {"LSI": lsi, "LPI": LPI(2, graph=15, preset="paper").fit_transform(A)}, y
 
 
 def _plane_accuracy(n_classes: int, seed: int) -> Values:
@@ -933,7 +936,7 @@ EXPERIMENTS = (
         pictures=_draw_planes,
         readings=(
             Reading("Which classes", "Drawn at random; the paper does not say."),
-            Reading("LPI", "Unit directions and a ridge of 0.1, for the paper's none."),
+            Reading("LPI", "Equation 5.1, without a ridge."),
         ),
         claims=(Claim("LPI separates the topics better than LSI (share of draws).", _share_separated, at_least=0.9),),
     ),
