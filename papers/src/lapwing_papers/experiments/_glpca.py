@@ -82,24 +82,29 @@ def _n_classes(y: np.ndarray) -> int:
     return int(np.unique(y).size)
 
 
+def _kept(X: np.ndarray, k: int) -> int:
+    """The principal directions before LPP, which the paper does not tell: 90 % of the variance, and a quarter more than k."""
+    return min(X.shape[1], max(int(PCA(0.9, svd_solver="full").fit(X).n_components_), -(-5 * k // 4)))
+
+
 @cache
 def _coordinates(name: str) -> dict[str, np.ndarray]:
     """What is clustered and classified: all samples in as many dimensions as there are classes."""
     X, y = _data(name)
     k = _n_classes(y)
-    W = _links(X)
+    W, kept = _links(X), _kept(X, k)
     return {
         "Original": X,
         "PCA": GLPCA(k, beta=0.0, graph=W, preset="paper").fit(X).embedding_,
         "LE": LaplacianEigenmaps(k, graph=W, constraint="identity", preset="paper").fit(X).embedding_,
         "Ncut": LaplacianEigenmaps(k, graph=W, preset="paper").fit(X).embedding_,
-        "LPP": LPP(k, graph=GRAPH, pca=0.9, center="degree", preset="paper").fit_transform(X),
+        "LPP": LPP(k, graph=GRAPH, pca=kept, center="degree", preset="paper").fit_transform(X),
         "gLPCA": GLPCA(k, beta=BETA, graph=W, preset="paper").fit(X).embedding_,
         "gLPCA (beta = 0.9)": GLPCA(k, beta=0.9, graph=W, preset="paper").fit(X).embedding_,
         "gLPCA (heat)": GLPCA(k, beta=BETA, graph=HEAT, preset="paper").fit(X).embedding_,
         "PCA (with lengths)": PCA(k, svd_solver="full").fit_transform(X),
         "LPP (unit directions)": LPP(
-            k, graph=GRAPH, pca=0.9, scaling="unit", center="degree", preset="paper"
+            k, graph=GRAPH, pca=kept, scaling="unit", center="degree", preset="paper"
         ).fit_transform(X),
     }
 
