@@ -143,8 +143,8 @@ def test_a_paper_is_counted_by_its_own_data():
     assert found["lpdp"].own == {"not reproduced": 1, "reproduced": 0, "same ordering": 0, "baselines differ too": 0}
     assert found["lpdp"].other["not reproduced"] == 1
     assert found["lpdp"].sentence == (
-        "Gui, Wang and Zhu 2010, on the paper's own data: of 1 numbers of the paper's methods, 0 are reproduced within the "
-        "stated tolerance and 0 more keep the printed order. On other data 0 of 1 are reproduced."
+        "Gui, Wang and Zhu 2010, on the paper's own data: 0 of the 1 printed numbers of the paper's methods are reproduced "
+        "within the stated tolerance; of the other 1, 0 keep the printed order. On other data 0 of 1 are reproduced."
     )
 
 
@@ -156,8 +156,8 @@ def test_methods_others_baselines_and_statements_are_counted_apart():
     tally = tallies([Summary(experiment, {Task("one", 0): values})])["lpdp"]
     assert {kind: (+counts).total() for kind, counts in tally.kinds.items()} == dict.fromkeys(KINDS, 1)
     assert +tally.fitted == {"reproduced": 1}  # LPDP, whose scatter was chosen because the numbers come out
-    assert "(of the 1, 0 by the literal reading and 1 by another one that fits better)" in tally.sentence
-    assert "of 1 numbers of baselines, 0 are reproduced; of 1 statements, 1 hold." in tally.sentence
+    assert "0 where the paper is read literally and 1 under another reading that fits better" in tally.sentence
+    assert "0 of 1 numbers of baselines are reproduced; 1 of 1 statements hold." in tally.sentence
 
 
 def test_what_is_counted_apart_is_there():

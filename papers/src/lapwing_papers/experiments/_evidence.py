@@ -132,17 +132,18 @@ def _told(kinds: Mapping[str, Counter[str]], fitted: Counter[str]) -> str:
     parts = []
     if own.total():
         parts.append(
-            f"of {own.total():,} numbers of {OWN}, {own[REPRODUCED]:,} are reproduced within the stated tolerance and "
-            f"{own[ORDERED]:,} more keep the printed order"
+            f"{own[REPRODUCED]:,} of the {own.total():,} printed numbers of {OWN} are reproduced within the stated tolerance"
         )
     if fitted.total():
         parts[0] += (
-            f" (of the {own[REPRODUCED]:,}, {own[REPRODUCED] - fitted[REPRODUCED]:,} by the literal reading and "
-            f"{fitted[REPRODUCED]:,} by another one that fits better)"
+            f", {own[REPRODUCED] - fitted[REPRODUCED]:,} where the paper is read literally and {fitted[REPRODUCED]:,} under "
+            "another reading that fits better"
         )
+    if own.total():
+        parts.append(f"of the other {own.total() - own[REPRODUCED]:,}, {own[ORDERED]:,} keep the printed order")
     for kind, counts in ((OTHERS, others), (BASELINES, base)):
         if counts.total():
-            parts.append(f"of {counts.total():,} numbers of {kind}, {counts[REPRODUCED]:,} are reproduced")
+            parts.append(f"{counts[REPRODUCED]:,} of {counts.total():,} numbers of {kind} are reproduced")
     if said.total():
-        parts.append(f"of {said.total():,} {STATEMENTS}, {said[REPRODUCED]:,} hold")
+        parts.append(f"{said[REPRODUCED]:,} of {said.total():,} {STATEMENTS} hold")
     return "; ".join(parts) + "."
