@@ -24,7 +24,7 @@ ROUNDING = {"float64": EPS**2, "float32": float(np.finfo(np.float32).eps) ** 2}
 FAR_ROW = 1e8  # how many times the second largest variance the largest is, where one row may be all there is to it
 MOST_LOST = 1e-6  # the share of the median variance of a column that rounding of a mean may have
 SHORT_SHARE = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
-LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
+LARGE_GRAM = 1500  # from this size of a kernel matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
 LANCZOS_SHARE = 20  # of sparse rows, fewer than one in so many directions are found by Lanczos
 # Of dense rows, up to so many are found by Lanczos from this size on; later, where there are more of them or rows are longer.
@@ -167,16 +167,11 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     else:
         G = data.gram(about)
         floor = ROUNDING[data.dtype.name] * (np.trace(G) + data.size * (about @ about))
-        some = len(G) >= LARGE_GRAM and keep.share is not None  # then only the eigenvectors that are wanted are found
-        found: Any = (np.linalg.eigvalsh(G), None) if some else np.linalg.eigh(G)
-        values, vectors = found
+        values, vectors = np.linalg.eigh(G)
         if floor > 10 * EPS * np.trace(G):
             tell_hidden(values, floor, data, data.size, about)
         rank, total = numerical_rank(values, floor), float(np.maximum(values, 0).sum())
-        values = values[::-1][:rank]
-        if vectors is None:
-            vectors = eigh(G, subset_by_index=[len(G) - keep.kept(values, total), len(G) - 1])[1]
-        vectors = vectors[:, ::-1]
+        values, vectors = values[::-1][:rank], vectors[:, ::-1]
         if len(G) > 1 and rank and values[0] > FAR_ROW * values[1:].max(initial=0.0):
             _tell_far_row(data, vectors[:, 0] if data.is_wide else data.centred(about) @ vectors[:, 0])
     p = keep.kept(values, total)

@@ -146,7 +146,7 @@ def test_classes_of_one_where_pairs_are_needed(estimator):
 
 @pytest.mark.parametrize("estimator", [NPE(graph=BY_CLASS), ONPP(graph=BY_CLASS - Repulsion(9))], ids=str)
 def test_a_class_of_one_where_each_row_needs_a_pair(estimator):
-    refused(estimator, X, ONE_ALONE, r"row 0 is alone")
+    refused(estimator, X, ONE_ALONE, r"1 classes have one \(row 0\)")
 
 
 @pytest.mark.parametrize("estimator", [MMC(), LPDP(), MFA(), DNE(), LPP(graph=SameClass())], ids=str)

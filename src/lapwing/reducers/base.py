@@ -138,7 +138,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                     f"{self!r} takes NumPy arrays, and X is an array of {type(X).__module__.partition('.')[0]}; "
                     f"{self._why_not_on_devices} Pass X.cpu().numpy() or the like"
                 )
-            with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+            with auto.as_printed(self) if str(self.preset) == "paper" else nullcontext():
                 data = self._data(X, y, in_blocks=self._takes_blocks, **weights)
                 return self._fit(data if data.is_ready else with_requests(self, data))
         except BaseException:
@@ -193,10 +193,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _graphs(self, data: Data, learn: bool = True) -> auto.GraphFacts:
         """``graph=`` and ``penalty=`` as graphs, which ``learn`` from the rows. Later changes by the user do not reach them."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
-        many, chosen = (
-            self._takes_sums and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows)),
-            isinstance(given, Graph | str),
-        )
+        many = self._takes_sums and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
+        chosen = isinstance(given, Graph | str)
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         drawn = [r.queries for r in graph.requests() if r.is_sampled(n)] if many and learn and VERBOSE.get() else []
         if drawn and graph is not given and sys.stderr is not None:
@@ -238,7 +236,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if is_foreign(X):
             raise TypeError("partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit")
         so_far = getattr(self, "moments_", None)
-        with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+        with auto.as_printed(self) if str(self.preset) == "paper" else nullcontext():
             data = self._data(X, y, sample_weight=sample_weight, fitting=so_far is None, least=1)
             graphs = self._graphs(data)
         by_class = graphs.reads_labels and any(leaf.weighs_classes for leaf in graphs.leaves)
@@ -254,7 +252,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             summary = sums.summary(graphs.reads_labels)
             summary.given, summary.n_columns = data.given, data.n_columns
             summary.learnt, summary.has_features = data.learnt, data.has_features
-            with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+            with auto.as_printed(self) if str(self.preset) == "paper" else nullcontext():
                 self._fit(summary, graphs)
         except RankError as error:
             kept = {
@@ -282,7 +280,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         Problem
             ``minimise``, the terms that add up to A, and ``subject_to``, which is B or ``ORTHOGONAL``. Matrices are n x n.
         """
-        with auto.as_printed(self) if self.preset == "paper" else nullcontext():
+        with auto.as_printed(self) if str(self.preset) == "paper" else nullcontext():
             data = self._data(X, y, in_blocks=self._takes_blocks)
             return self._pose(data if data.is_ready else with_requests(self, data))[-1]
 
