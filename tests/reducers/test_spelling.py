@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 import lapwing
-from lapwing import LPP, MFA, MMC, NPE, OLPP, LaplacianScore, graphs
+from lapwing import DNE, LFDA, LPI, LPP, LSDA, MFA, MMC, NPE, OLPP, LaplacianScore, graphs
 from lapwing.graphs import KNN
 from lapwing.methods import METHODS
 from lapwing.reducers import LinearReducer
@@ -46,6 +47,15 @@ def test_every_estimator_answers(name):
         method(n_neighbors=10)
     if "graph" in method().get_params():
         assert f"{method(graph=10)!r}" == f"{name}(graph=10)"
+
+
+@pytest.mark.parametrize("given", [{"metric": "manhattan"}, {"weights": "binary"}, {"t": 0.5}, {"eps": 9.0}])
+@pytest.mark.parametrize("method", [LPP, NPE, MFA, DNE, LFDA, LSDA, LPI])
+def test_the_graph_that_is_answered_can_be_fitted(method, given):
+    with pytest.raises(TypeError) as told:
+        method(**given)
+    graph = eval(str(told.value).partition("write graph=")[2], vars(graphs).copy())
+    assert method(2, graph=graph).fit(*load_iris(return_X_y=True)).components_.shape == (2, 4)
 
 
 def test_what_is_unknown_everywhere_is_left_to_python():

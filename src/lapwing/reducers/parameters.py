@@ -60,8 +60,11 @@ def own_spelling(estimator: type, given: dict[str, Any]) -> str | None:
     if about_links and "graph" not in own:
         return f"{name} links no neighbours, so it has no {', '.join(about_links)}"
     graph: Any = estimator().default_graph(5) if about_links else None
-    if graph is not None and "metric" in graph.get_params():  # as Reconstruction
-        answers = {word: answer.replace("KNN", type(graph).__name__) for word, answer in answers.items()}
+    for word, answer in answers.items() if graph is not None else ():
+        if word in graph.get_params():  # as Reconstruction has metric=
+            answers[word] = answer = answer.replace("KNN", type(graph).__name__)
+        if answer.startswith("graph=") and answer.endswith(")") and graph.reads_labels:  # MFA refuses neighbours alone
+            answers[word] = f"{answer} & SameClass()"
     if "n_components" not in own:
         answers = {word: answer.replace("n_components", "n_features_to_select") for word, answer in answers.items()}
     answers = {word: answer for word, answer in answers.items() if answer.partition("=")[0] in own}
