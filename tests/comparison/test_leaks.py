@@ -120,6 +120,15 @@ def test_rows_of_few_values_are_no_copies():
     assert find_leaks(X[["plan"]].assign(age=X["age"] // 20), y) == []
 
 
+def test_rows_that_are_one_text_each():
+    y = np.arange(80) % 2
+    texts = [f"row {i} {'odd' * (i % 2)}" for i in y.cumsum()]
+    for X in (texts, pandas.Series(texts)):
+        assert find_leaks(X, y) == []
+    [leak] = find_leaks(np.array(["even", "odd"])[y], y)
+    assert leak.message.startswith("column '0' alone")
+
+
 def test_several_classes_and_several_leaks():
     X, y = load_iris(return_X_y=True)
     leaks = find_leaks(np.column_stack([X, y, np.array([4.0, 1.0, 9.0])[y]]), y)

@@ -152,6 +152,13 @@ def test_an_embedding_is_drawn_as_it_is():
         scatter(Z[:, :2], Y[1:])
 
 
+def test_a_data_frame_of_coordinates_is_no_estimator():
+    frame = LPP(2).set_output(transform="pandas").fit(X).transform(X)
+    for labels in (None, Y):
+        drawn = np.concatenate([artist.get_offsets() for artist in scatter(frame, labels).collections])
+        assert drawn.shape == frame.shape
+
+
 def heights(ax):
     return [sum(bar.get_height() for bar in histogram) for histogram in ax.containers]
 

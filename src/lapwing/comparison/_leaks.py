@@ -109,7 +109,7 @@ def leaks(X: Any, labels: np.ndarray, folds: list[tuple[np.ndarray, np.ndarray]]
     if hasattr(X, "columns"):
         columns = {str(name): np.asarray(X[name]) for name in X.columns}
     else:
-        X = np.asarray(X)
+        X = np.asarray(X).reshape(len(labels), -1)  # one column of text, where rows are texts
         columns = dict(zip(map(str, range(X.shape[1]) if names is None else names), X.T, strict=True))
     places = np.column_stack([_places(values) for values in columns.values()])
     telling = _telling_numbers if labels.dtype.kind == "f" else _telling

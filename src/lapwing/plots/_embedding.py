@@ -61,7 +61,7 @@ def scatter(
     >>> len(plots.scatter(model.transform(X), y, dimensions=(0, 2)).collections)
     3
     """
-    is_fitted = hasattr(estimator, "transform")
+    is_fitted = hasattr(estimator, "transform") and not hasattr(estimator, "__array__")  # as data frames have
     if not is_fitted and X is not None and y is not None:
         raise TypeError("scatter takes coordinates and labels, or a fitted estimator, X and labels")
     Z = check_array(estimator.transform(X) if is_fitted else estimator)
