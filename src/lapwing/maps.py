@@ -201,7 +201,7 @@ def _tell_far_row(data: Any, coordinates: np.ndarray) -> None:
     """Warn where the direction along which rows have these coordinates is that of one row."""
     along = np.square(coordinates)
     row = int(np.argmax(along))
-    if data.weights is None and along[row] > (1 - 2 / along.size) * along.sum():
+    if data.weights is None and along.size > 3 and along[row] > (1 - 2 / along.size) * along.sum():
         message = f"row {row} of X is so far from all others that it hides smaller directions; correct it, or drop it"
         warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
 

@@ -313,6 +313,11 @@ def _checked_splitter(cv: Any, labels: np.ndarray | None, classes: Any, seed: in
     if hasattr(cv, "split"):
         return cv
     n_splits = check_count("cv", cv, 2)
+    if groups is not None and (found := len(np.unique(groups))) < n_splits:
+        raise ValueError(
+            f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
+            f"{found} folds, or other groups"
+        )
     if time is not None:
         return TimeSplit(n_splits)
     if labels is None:
@@ -320,14 +325,16 @@ def _checked_splitter(cv: Any, labels: np.ndarray | None, classes: Any, seed: in
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     least, unit = (n_splits, "rows") if groups is None else (2, "groups")
     units = np.arange(len(labels)) if groups is None else groups
-    found = {str(name): len(np.unique(units[labels == i])) for i, name in enumerate(classes)}
-    if few := [f"{name} ({number})" for name, number in found.items() if number < least]:
+    counts = {str(name): len(np.unique(units[labels == i])) for i, name in enumerate(classes)}
+    if few := [f"{name} ({number})" for name, number in counts.items() if number < least]:
         quantities = 'use scoring="r2" if these are quantities, or ' if classes.dtype.kind in "iuf" else ""
+        remedy = f"{quantities}use fewer folds (2 at least), merge classes, or set those labels to -1 (unknown)"
+        if groups is not None:
+            remedy = "use other groups; to search among classes never seen, see lapwing.selection.retrieval_scorer"
         more = f" and {len(few) - NAMED} more" if len(few) > NAMED else ""
         raise ValueError(
             f"cv={n_splits} folds need {least} {unit} or more of each class, and these have fewer: "
-            f"{', '.join(few[:NAMED])}{more}; {quantities}use fewer folds (2 at least), merge classes, or set those labels "
-            "to -1 (unknown); to search among classes that were never seen, see lapwing.selection.retrieval_scorer"
+            f"{', '.join(few[:NAMED])}{more}; {remedy}"
         )
     splitter = kind(n_splits, shuffle=True, random_state=seed)
     return LabelledSplit(splitter) if (labels < 0).any() else splitter
