@@ -268,7 +268,9 @@ def _check_trusted(found: list[str], places: dict[str, str], there: str) -> None
     if packages & {"lapwing", *sys.stdlib_module_names}:
         raise ValueError(f"{what}, which lapwing {version('lapwing')} does not have; lapwing {there} wrote the file")
     names = ", ".join(name.rpartition(".")[2] for name in found)
-    hint = f"lapwing.load(path, trusted=[{names}]), or --import {found[-1].rpartition('.')[0]} on the command line"
+    hint = f"lapwing.load(path, trusted=[{names}])"
+    if not packages & {"numpy", "scipy", "sklearn"}:  # --import trusts estimators and graphs alone
+        hint += f", or --import {found[-1].rpartition('.')[0]} on the command line"
     hint += ', or fit with algorithm="brute"' * names.endswith("Tree")
     raise ValueError(f"{what}, which is not read from any file; where you trust who wrote it, {hint}")
 

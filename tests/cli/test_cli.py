@@ -857,6 +857,10 @@ def test_colours_in_a_terminal_only(iris, model):
         assert "\x1b" not in run(*command).stdout
 
 
+def test_wide_characters_take_two_places():
+    assert "日本  x" in in_terminal({}, "['a', 'b'], [['日本', 'x'], ['abcd', 'y']]")
+
+
 def test_a_narrow_terminal_shows_fewer_columns_and_those_whole():
     table = "['method', 'd', 'AUC %', 'trust'], [['LPP + classes', '13', '72.1 ± 2.1', '98.4']], right=' rrr', least=3"
     narrow = in_terminal({"COLUMNS": "32", "LINES": "20"}, table)

@@ -120,8 +120,11 @@ def test_trees_are_read_where_they_are_trusted(tmp_path):
     metric = type(DistanceMetric.get_metric("euclidean"))
     for model, trusted in ((forest, [Tree]), (nearest, [KDTree, metric])):
         save(model, tmp_path / "model")
-        with pytest.raises(ValueError, match=r"is sklearn.*Tree, which is not read from any file; .*trusted=\["):
+        with pytest.raises(
+            ValueError, match=r"is sklearn.*Tree, which is not read from any file; .*trusted=\["
+        ) as found:
             load(tmp_path / "model")
+        assert "--import" not in str(found.value)  # which trusts estimators and graphs alone
         np.testing.assert_array_equal(load(tmp_path / "model", trusted).predict(NEW), model.predict(NEW))
 
 

@@ -392,3 +392,9 @@ def test_bad_matrix_market(written, content, said):
     found = refusal(written("x.mtx", content))
     assert "x.mtx: " in found
     assert said in found
+
+
+def test_a_missing_extra_is_no_fault_of_the_file(written, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    with pytest.raises(ImportError, match="pip install"):
+        read(written("x.csv", "a,b\n1,2\n"))

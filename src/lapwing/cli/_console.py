@@ -86,8 +86,10 @@ def print_table(
 
     In a narrow terminal, columns after the first ``least`` ones are left out.
     """
+    from rich.cells import cell_len  # characters such as 日 take the place of two
+
     lines = [[visible(cell) for cell in row] for row in (columns, *rows)]
-    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
     shown = len(widths)
     while shown > (least or shown) and len(BETWEEN) * (shown - 1) + sum(widths[:shown]) > _width():
         shown -= 1
@@ -96,7 +98,8 @@ def print_table(
     is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for number, line in enumerate(lines):
         sides = zip(line[:shown], widths, right.ljust(shown), strict=False)
-        text = BETWEEN.join(cell.rjust(width) if side == "r" else cell.ljust(width) for cell, width, side in sides)
+        padded = [(cell, " " * (width - cell_len(cell)), side) for cell, width, side in sides]
+        text = BETWEEN.join(space + cell if side == "r" else cell + space for cell, space, side in padded)
         is_marked = is_coloured and best == number - 1
         typer.echo(typer.style(text.rstrip(), fg="green", bold=True) if is_marked else text.rstrip())
 

@@ -246,6 +246,8 @@ def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
         if path != "-" and not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):
             raise FileError("a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
         yield
+    except ImportError:
+        raise  # an extra that is not installed is no fault of the file
     except FileError as error:
         raise FileError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error.__cause__
     except Exception as error:
