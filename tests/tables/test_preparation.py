@@ -106,7 +106,7 @@ def test_whoever_reads_the_file(tmp_path, name):
         "pandas as text": pandas.read_csv(path, sep=delimiter, **kept),
         "pandas of pyarrow": pandas.read_csv(path, sep=delimiter, dtype_backend="pyarrow"),
         "polars": polars.read_csv(path, separator=delimiter, infer_schema_length=None),
-        "polars as text": polars.read_csv(path, separator=delimiter, infer_schema=False),
+        "polars as text": polars.read_csv(path, separator=delimiter, infer_schema_length=0),
         "as a frame": read(path, mixed=True).X.to_pandas(),
     }
     with warnings.catch_warnings():
