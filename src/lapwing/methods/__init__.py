@@ -2,46 +2,17 @@
 
 from typing import Any
 
-from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC, RCA
-from .kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
-from .local import LPCA, TangentialMaps
-from .locality import LPP, NPE, OLPP, ONPP, TSA
-from .regression import LPI, SpectralRegression
+from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC, RCA, FisherScore, KernelLDA, KernelLFDA
+from .locality import LPCA, LPP, NPE, OLPP, ONPP, TSA, KernelLPP, KernelNPE, LaplacianScore, TangentialMaps
 from .representation import GLPCA, L21PCA, MULTISPATI, ContrastivePCA, GraphPCA, RobustGLPCA
-from .scores import FisherScore, LaplacianScore
-from .spectral import DiffusionMaps, LaplacianEigenmaps
+from .spectral import LPI, DiffusionMaps, LaplacianEigenmaps, SpectralRegression
 
-__all__ = [  # noqa: RUF022 (in the order of the tables)
-    "LPP",
-    "OLPP",
-    "LPI",
-    "NPE",
-    "ONPP",
-    "KernelLPP",
-    "KernelNPE",
-    "TSA",
-    "LaplacianEigenmaps",
-    "DiffusionMaps",
-    "SpectralRegression",
-    "MMC",
-    "LPDP",
-    "MFA",
-    "DNE",
-    "LFDA",
-    "LSDA",
-    "RCA",
-    "KernelLDA",
-    "KernelLFDA",
-    "LPCA",
-    "TangentialMaps",
-    "GLPCA",
-    "RobustGLPCA",
-    "L21PCA",
-    "GraphPCA",
-    "MULTISPATI",
-    "ContrastivePCA",
-    "LaplacianScore",
-    "FisherScore",
-]
+# In the order of the tables, a family in a line or two.
+__all__ = ["LPP", "OLPP", "LPI", "NPE", "ONPP", "KernelLPP", "KernelNPE", "TSA"]  # noqa: RUF022
+__all__ += ["DiffusionMaps", "LaplacianEigenmaps", "SpectralRegression"]
+__all__ += ["DNE", "LFDA", "LPDP", "LSDA", "MFA", "MMC", "RCA", "KernelLDA", "KernelLFDA"]
+__all__ += ["LPCA", "TangentialMaps"]
+__all__ += ["GLPCA", "L21PCA", "MULTISPATI", "ContrastivePCA", "GraphPCA", "RobustGLPCA"]
+__all__ += ["FisherScore", "LaplacianScore"]
 #: The classes by name, in the order of the tables.
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}

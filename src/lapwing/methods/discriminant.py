@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin
 from sklearn.utils import column_or_1d
 
 from .._validation import check_below_one, check_count
@@ -17,10 +18,11 @@ from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass,
 from ..maps import ROUNDING, Coordinates
 from ..operators import Structured, diagonal
 from ..problem import Problem, Term, degree_sum, laplacian_sum
-from ..reducers import Found, LinearReducer, build_terms
+from ..reducers import FeatureSelector, Found, KernelReducer, LinearReducer, build_terms
 from ..solvers import RankError, numerical_rank, solve, too_few
+from ..summary import Summary
 from .about import About
-from .locality import LPP
+from .locality import LPP, negligible
 
 BINARY = staticmethod(partial(KNN, weights="binary"))
 
@@ -107,7 +109,7 @@ class LPDP(Supervised, LinearReducer):
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
             raise ValueError(f"alpha={self.alpha!r} must be a finite number")
-        local, alpha = build_terms("graph", graphs.graph, data, graphs.equal_say), float(self.alpha)
+        local, alpha = self._terms(data, graphs), float(self.alpha)
         # S_w - S_b, since S_b = S_t - S_w
         margin = [term.scaled(2 * alpha) for term in SameClass().terms(data)]
         margin += [term.scaled(-alpha) for term in Complete(among="labelled").terms(data)]
@@ -431,3 +433,161 @@ class RCA(LinearReducer, without=("graph", "pca", "center", "normalize")):
         if sides.size != data.n:
             raise ValueError(f"sides has {sides.size} entries, and X has {data.n} rows: give one per row")
         return [covariance(sides == side).scaled(-1 / names.size) for side in range(names.size)]
+
+
+class KernelLDA(Supervised, KernelReducer, without=("graph", "normalize")):
+    r"""Kernel discriminant analysis: linear discriminant analysis among the features that a kernel stands for.
+
+    .. math:: K L K \alpha = \lambda K^2 \alpha, \qquad L = I - W, \quad W_{ij} = 1/n_c \text{ within class } c      \tag{1}
+
+    for the centred kernel matrix K [1]_ [2]_. It minimises the scatter within classes over the total scatter. A kernel of full
+    rank, such as ``"rbf"``, separates any classes of the fitted samples; the ridge makes the separation hold on new ones. With
+    ``features=`` rows may come in batches (``partial_fit``), also of new classes, and the model is that of one fit to all.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default="auto"
+        As in :class:`LPP`. ``"auto"`` is all that classes tell apart.
+    features : transformer or None, default=None
+        Approximate the kernel by features of each row by itself, as :class:`~sklearn.kernel_approximation.RBFSampler` and
+        :class:`~sklearn.kernel_approximation.Nystroem` do; ``kernel``, ``gamma`` and ``landmarks`` then do not act. A copy, and
+        the units of the columns, are fitted to X or to the first batch, unless a ``sklearn.frozen.FrozenEstimator`` holds it.
+    gamma
+        As in :class:`KernelLPP`. The share follows from how many directions the variance is spread over.
+    scaling
+        As in :class:`KernelLPP`. ``"auto"`` is ``"unit"``.
+    ridge
+        As in :class:`KernelLPP`. ``"auto"`` is 0.03.
+    pca
+        As in :class:`KernelLPP`. ``"auto"`` keeps all.
+    ... : As in :class:`KernelLPP`
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        The share of the variance along each direction that is within classes, in ascending order.
+    features_ : transformer
+        The fitted copy of ``features``. Set only with it, as are ``n_samples_seen_`` and ``moments_``.
+    n_samples_seen_, moments_ : As in :class:`LPP`
+
+    References
+    ----------
+    .. [1] S. Mika, G. Rätsch, J. Weston, B. Schölkopf and K.-R. Müller, "Fisher discriminant analysis with kernels", IEEE
+       NNSP, 1999. https://doi.org/10.1109/NNSP.1999.788121
+    .. [2] G. Baudat and F. Anouar, "Generalized discriminant analysis using a kernel approach", Neural Computation 12, 2000.
+       https://doi.org/10.1162/089976600300014980
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import KernelLDA
+    >>> from sklearn.kernel_approximation import RBFSampler
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = KernelLDA(features=RBFSampler(gamma=0.001, n_components=300, random_state=0)).partial_fit(X[y < 5], y[y < 5])
+    >>> model.partial_fit(X[y >= 5], y[y >= 5]).transform(X).shape
+    (1797, 9)
+    """
+
+    n_components: int | str | None = "auto"
+    features: TransformerMixin | None = None
+
+    about = About("classes", "S_w", "S_w + S_b")
+    # Sums over the rows of each class are enough where features of each row are known by themselves.
+    _takes_sums = property(lambda self: self.features is not None)
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return SameClass()
+
+
+class KernelLFDA(Supervised, KernelReducer):
+    r"""Kernel Local Fisher Discriminant Analysis: :class:`LFDA` among the features that a kernel stands for.
+
+    .. math:: K L^{lw} K \alpha = \lambda K L^{lm} K \alpha                                              \tag{1}
+
+    for the centred kernel matrix K, with the Laplacians of the weights of LFDA (section 3.4 of [1]_). With a linear kernel it
+    is LFDA.
+
+    Parameters
+    ----------
+    n_components : As in :class:`LFDA`
+    graph
+        As in :class:`LFDA`. It is built on X, or by the distances of the kernel with ``kernel="precomputed"``.
+    gamma, scaling, ridge, pca : As in :class:`KernelLDA`
+    center : As in :class:`OLPP`
+    ... : As in :class:`KernelLPP`
+
+    References
+    ----------
+    .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", JMLR 8,
+       2007. https://jmlr.org/papers/v8/sugiyama07b.html
+    """
+
+    about = About("classes", LFDA.about.minimises, LFDA.about.constraint)
+    default_graph: ClassVar[Any] = LocalClass
+    n_neighbors: ClassVar[int] = 7
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return local_fisher(data, graphs)  # (1)
+
+
+class FisherScore(Supervised, FeatureSelector):
+    r"""Fisher criterion score: selects the features whose class means differ much, compared with the variance within classes.
+
+    .. math:: F_r = \frac{\sum_c n_c (\mu_{rc} - \mu_r)^2}{\sum_c n_c \sigma_{rc}^2}                  \tag{1}
+
+    with the mean :math:`\mu_{rc}` and the variance :math:`\sigma_{rc}^2` of feature r in class c [1]_. It equals
+    :math:`1 / L_r - 1`, where :math:`L_r` is the score of :class:`LaplacianScore` with ``graph=SameClass()``.
+
+    Parameters
+    ----------
+    ... : As in :class:`LaplacianScore`
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The score of each feature, infinite for one that is constant in every class, and 0 for one that is constant. The largest
+        are the best.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 6, eq. 6.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import FisherScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> FisherScore(2).fit(X, y).scores_.round(1)
+    array([ 1.6,  0.7, 16.1, 13.1])
+    """
+
+    about = About("features", "S_w", "S_b")
+    _largest: ClassVar[bool] = True
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return SameClass()
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        terms = graphs.graph.terms(data)
+        return Problem(terms, degree_sum(terms))
+
+    def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        mean, n = data.mean((data.classes >= 0).astype(np.float64)), data.class_sizes.sum()
+        between, within = np.zeros((2, data.d))
+        for rows in _groups(data.classes):
+            own = as_data(data.X[rows], weights=None if data.weights is None else data.weights[rows])
+            between += own.size / n * (own.mean() - mean) ** 2
+            within += own.form_diagonal(diagonal(np.full(own.n, 1 / n)), own.mean())
+        if isinstance(data, Summary):  # the rows are class means, and L of the class graph gives the scatter about them
+            within = data.form_diagonal(laplacian_sum(problem.minimise), mean) / n
+        squares = between + within + mean**2
+        varying = ~negligible(between + within, squares, data.dtype)
+        spread = varying & ~negligible(within, squares, data.dtype)
+        return np.divide(between, within, out=np.where(varying, np.inf, 0.0), where=spread), varying  # (1)
+
+
+def _groups(classes: np.ndarray) -> list[np.ndarray]:
+    """The rows of each class, found by one sort."""
+    known = np.flatnonzero(classes >= 0)
+    by_class = known[np.argsort(classes[known], kind="stable")]
+    return np.split(by_class, np.cumsum(np.bincount(classes[known]))[:-1])

@@ -1,17 +1,21 @@
-"""Methods that keep neighbours together, or the shape of neighbourhoods."""
+"""Methods that keep neighbours together, or the shape of neighbourhoods: linear ones, those of kernels, and scores."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
+from .._validation import check_count
 from ..auto import GraphFacts, Rules
-from ..data import Data
-from ..graphs import KNN, Graph, Propagated, Reconstruction
-from ..operators import identity
-from ..problem import Problem
-from ..reducers import WORDS, LinearReducer, MultilinearReducer
+from ..data import Data, total, validated
+from ..graphs import KNN, CodingLength, Graph, Local, Propagated, Reconstruction, TangentAlignment, local_subspaces
+from ..maps import Coordinates
+from ..operators import diagonal, identity
+from ..problem import ORTHOGONAL, Problem, laplacian_sum
+from ..reducers import WORDS, FeatureSelector, Found, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer
 from .about import About
 
 NEIGHBORS = "L of a neighbour graph"
@@ -19,8 +23,6 @@ NEIGHBORS = "L of a neighbour graph"
 
 def propagated() -> Graph:
     """The graph that ``graph="propagate"`` stands for."""
-    from .kernel import KernelLPP
-
     return Propagated(KernelLPP("auto", graph="supervised"))
 
 
@@ -357,3 +359,318 @@ class TSA(MultilinearReducer):
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
     # Equation (2) has the matrices of every estimator that has none of its own: Reducer._problem.
+
+
+PRINTED = KernelReducer._rules._replace(paper={"center": False})  # the thesis does not centre K
+
+
+class KernelLPP(KernelReducer):
+    r"""Kernel Locality Preserving Projections: a map that is not linear and keeps linked samples close.
+
+    A kernel says how similar two samples are, and stands for features, perhaps infinitely many, among which this is
+    :class:`LPP`. A component is a sum of similarities to the fitted samples, of coefficients :math:`\alpha`:
+
+    .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
+
+    K is the centred kernel matrix, of the similarities of all pairs of samples. L is the Laplacian of a graph, D its degrees,
+    and the smallest eigenvalues :math:`\lambda` are the answer (equation 3.17 of [1]_, where K is not centred, as with
+    ``preset="paper"``: a kernel of full rank then gives the constant first). With all directions of K, the embedding of the
+    fitted samples is that of Laplacian eigenmaps, whatever the kernel is. So ``pca="auto"`` keeps the leading ones, unless
+    there is a ridge.
+
+    Parameters
+    ----------
+    graph
+        As in :class:`LPP`. None is ``KNN(5)`` on X, or, with ``kernel="precomputed"``, by the distances of the kernel.
+    constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
+        What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions of features,
+
+        .. math:: \min_\alpha \operatorname{tr}(\alpha^\top K L K \alpha) \text{ subject to } \alpha^\top K \alpha = I \tag{2}
+
+        which is kernel :class:`OLPP`; with ``graph=Reconstruction(5)``, ``-CodingLength(5)`` or ``-Complete()`` it is kernel
+        :class:`ONPP`, :class:`LPCA` or PCA. ``"trace-ratio"`` minimises the quotient of both traces under (2), as in
+        :class:`LPP`. Both take no ridge, and their ``scaling`` is ``"unit"``.
+    kernel : str or callable, default="rbf"
+        How similar two samples are: any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or ``"precomputed"``,
+        where X is the kernel matrix.
+    gamma : "auto", "scale", float or None, default="auto"
+        The width of the kernels that have one: the larger gamma is, the faster the similarity falls with the distance.
+        ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a share of that, and None is scikit-learn's default.
+
+        The share is a half where no labels attract, and a quarter where labels and neighbours do. Of labels alone it follows
+        from how many directions the variance is spread over.
+    degree : float, default=3
+        The degree of the polynomial kernel.
+    coef0 : float, default=1
+        The constant in the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        The parameters of a kernel that is a callable.
+    landmarks : int, default=None
+        Approximate the kernel by this many samples, drawn at random (the Nyström method), in time and memory that grow linearly
+        with the number of samples. None keeps all, up to 10,000 samples.
+    random_state : int, RandomState instance or None, default=None
+        Makes the draw of the landmarks repeatable.
+    scaling
+        As in :class:`LPP`. ``"auto"`` is ``"constraint"`` or ``"unit"``, by the same rule as in LPP, and never ``"objective"``.
+    ridge
+        As in :class:`LPP`. The mean is over samples. ``"auto"`` is 0.03 where labels alone attract, 0.3 where both labels and
+        neighbours do, and 0 where no labels do.
+    pca
+        As in :class:`LPP`. They are those of the kernel's features. ``"auto"`` keeps 1.25 per component where no labels
+        attract, all where labels alone attract, and 90 % of the variance where both labels and neighbours do.
+    ... : As in :class:`LPP`
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_components, n_samples)
+        The coefficients of the learnt functions, ``K(X, X_fit_) @ dual_coef_.T - intercept_``. In each row, the entry of largest
+        absolute value is positive.
+    intercept_ : ndarray of shape (n_components,)
+        What is subtracted from each learnt function.
+    X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
+        The fitted samples; None with ``kernel="precomputed"``.
+    gamma_ : float or None
+        The value of ``gamma`` that was used, as a number.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by, those of ``X_fit_`` included; None where X was taken as it is.
+    nystroem_ : Nystroem
+        The map from samples to the features of the landmarks. Set only with ``landmarks``, as are the next two.
+    components_ : ndarray of shape (n_components, n_landmarks)
+        The directions among the features of the landmarks.
+    mean_ : ndarray of shape (n_landmarks,)
+        What is subtracted from the features of the landmarks.
+    trace_ratio_
+        As in :class:`LPP`. The eigenvalues are then those of :math:`K (L - \rho D) K`, and add up to 0.
+    ... : As in :class:`LPP`, without ``explained_ratio_``, ``n_samples_seen_`` and ``moments_``
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, section 3.1.
+    """
+
+    penalty: Graph | int | ArrayLike | None = None
+    constraint: str = "matrix"
+
+    about = About("neighbours", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
+    _rules: ClassVar[Rules] = PRINTED
+
+
+class KernelNPE(KernelReducer):
+    r"""Kernel Neighborhood Preserving Embedding: a map that is not linear and keeps each sample where its neighbours place it.
+
+    .. math:: K (I - W)^\top (I - W) K \alpha = \lambda K^2 \alpha                                       \tag{1}
+
+    for the centred kernel matrix K and the weights W that reconstruct each sample from its neighbours (eq. 3.32 of [1]_): a
+    kernel form of locally linear embedding. With a linear kernel it is :class:`NPE`. Its orthogonal form, kernel
+    :class:`ONPP`, is ``KernelLPP(graph=Reconstruction(5), constraint="orthogonal")``.
+
+    Parameters
+    ----------
+    graph
+        As in :class:`KernelLPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. The Laplacian of any
+        other graph takes the place of :math:`(I - W)^\top (I - W)` in (1).
+    ... : As in :class:`KernelLPP`
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, section 3.2.
+    """
+
+    about = About("neighbours", RECONSTRUCTION, "I")
+    default_graph: ClassVar[Any] = Reconstruction
+    _rules: ClassVar[Rules] = PRINTED
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return Problem(self._terms(data, graphs), identity(data.n))  # (1)
+
+
+class LaplacianScore(FeatureSelector):
+    r"""Laplacian Score: selects the features that differ little between neighbours, compared with how much they vary overall.
+
+    .. math:: L_r = \frac{\tilde f_r^\top L \tilde f_r}{\tilde f_r^\top D \tilde f_r}, \qquad
+        \tilde f_r = f_r - \frac{f_r^\top D 1}{1^\top D 1} 1 \tag{1}
+
+    for each column :math:`f_r` of X, with L = D - W the Laplacian of a graph of neighbours and D its degrees [1]_.
+    :class:`LPP` minimises the same quotient over all directions. Here it is taken for each feature alone, so that two features
+    that say the same are both selected. With ``graph=SameClass()`` it is 1 / (1 + the score of :class:`FisherScore`) [2]_.
+
+    Parameters
+    ----------
+    n_features_to_select : int or None, default=None
+        How many features to keep, the best ones, never a constant one; of equal scores the first ones. None keeps half.
+    graph
+        As in :class:`LPP`. None is ``KNN(5)``; the thesis [2]_ takes ``KNN(5, metric="cosine", weights="cosine")``, for data
+        without negative entries. Distances depend on the units of the features, and scores do not: standardise mixed units.
+    constraint : {"degree", "identity"}, default="degree"
+        What counts as the variance of a feature: ``"degree"`` is (1), and ``"identity"`` has I in the place of D, for the
+        samples that have links (eq. 6.9 of [2]_):
+
+        .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r \tag{2}.
+    normalize : As in :class:`LaplacianEigenmaps`
+    preset, verbose : As in :class:`LPP`
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The score of each feature, infinite for a constant one. The smallest are the best.
+    support_ : ndarray of shape (n_features,)
+        Which features were selected; :meth:`get_support` returns it.
+    n_features_to_select_ : int
+        How many features were selected.
+    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_, n_samples_seen_, moments_
+        As in :class:`LPP`.
+
+    References
+    ----------
+    .. [1] X. He, D. Cai and P. Niyogi, "Laplacian Score for feature selection", NIPS 18, 2005.
+    .. [2] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 6.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LaplacianScore
+    >>> from lapwing.graphs import KNN
+    >>> X, y = load_iris(return_X_y=True)
+    >>> score = LaplacianScore(2, graph=KNN(5, metric="cosine", weights="cosine")).fit(X)
+    >>> score.get_support(indices=True)
+    array([2, 3])
+    >>> score.transform(X).shape
+    (150, 2)
+    """
+
+    graph: Graph | int | str | ArrayLike | None = None
+    constraint: str = "degree"
+    normalize: str | None = "auto"
+
+    about = About("features", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
+
+    # Equations (1) and (2) have the matrices of every estimator that has none of its own: Reducer._problem.
+
+    def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        degrees = problem.degrees
+        assert degrees is not None
+        size, mean = total(data, degrees), data.mean(degrees)
+        variance = data.form_diagonal(diagonal(degrees), mean) / size
+        varying = ~negligible(variance, variance + mean**2, data.dtype)
+        attraction = data.form_diagonal(laplacian_sum(problem.minimise), mean) / size
+        return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
+
+
+def negligible(variance: np.ndarray, squares: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Whether the variance may be nothing but the rounding of data with this mean square."""
+    return variance <= (2 * float(np.finfo(dtype).eps)) ** 2 * squares
+
+
+class LPCA(LinearReducer):
+    r"""Laplacian PCA: principal directions of local, weighted scatter.
+
+    .. math:: \max_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I            \tag{1}
+
+    Each sample and its nearest neighbours form a patch. L adds up the scatter of the patches, in which samples that do not fit
+    weigh little [1]_, so that stray samples do not turn the directions, as they turn those of PCA.
+
+    Parameters
+    ----------
+    graph
+        As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``, with ``origin=0`` where
+        ``preset="paper"``. The Laplacian of any other graph takes the place of L.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions.
+    ... : As in :class:`OLPP`
+
+    Attributes
+    ----------
+    explained_ratio_ : ndarray of shape (n_components,)
+        The share of the scatter, along the directions that ``pca`` keeps, that each direction keeps.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007.
+    """
+
+    about = About("patches", "−L of weighted patches: their scatter is maximised", "orthogonal")
+    _orthogonal: ClassVar[bool] = True
+    _rules: ClassVar[Rules] = Rules(energy=1.0)
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return CodingLength(n_neighbors, origin=0 if self.preset == "paper" else "mean")
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)  # (1)
+
+    def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
+        A = found.forms[0] if self.normalize != "trace" else found.F.form(laplacian_sum(problem.minimise))
+        spread = sum(data.form_diagonal(term.degrees, data.mean()).sum() for term in problem.minimise)
+        if -np.trace(A) <= 1e-14 * spread:
+            message = "the patches have no scatter: neighbours are equal, or nearly so beside the spread of X"
+            raise ValueError(f"{message}; use more neighbours, or take far samples out")
+        super()._store(data, F, problem, graphs, found)
+        self.explained_ratio_ = found.solution.values / np.trace(found.forms[0])
+
+    def local_subspaces(self, X: Any, n_components: int | None = None) -> Local:
+        """The local subspace of each row of X, and the coordinates of its patch in it (Theorem 1).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Patches are those of ``graph_`` on these rows, whose columns are divided by ``scale_`` where there is one.
+        n_components : int, default=None
+            Dimension of the subspaces; None is that of the projection.
+
+        Returns
+        -------
+        rows, weights : ndarrays of shape (n_samples, K + 1)
+            The rows of X in each patch, and their weights.
+        means, components : ndarrays of shape (n_samples, n_features) and (n_samples, n_components, n_features)
+            Weighted means of the patches, and orthonormal rows.
+        coordinates : ndarray of shape (n_samples, K + 1, n_components)
+        """
+        check_is_fitted(self)
+        data = validated(self, X, fitting=False)
+        if not isinstance(self.graph_, CodingLength):
+            raise ValueError(f"graph={self.graph_!r} has no patches; use CodingLength")
+        data = data if self.scale_ is None else data.divided(self.scale_)
+        d = check_count("n_components", len(self.components_) if n_components is None else n_components)
+        return local_subspaces(data, self.graph_.patches(data), d)
+
+
+class TangentialMaps(FreeReducer):
+    r"""Unfolds a surface: coordinates that are close to an affine map of the tangent coordinates on every patch.
+
+    .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top Y = I,\ Y^\top 1 = 0       \tag{1}
+
+    with L the alignment of the tangent spaces of the patches (:class:`lapwing.graphs.TangentAlignment`). Weights by coding
+    length keep stray samples from turning these spaces [1]_. Local tangent space alignment (LTSA) is
+    ``TangentAlignment(12, weights="uniform", include_self=False)``. Coordinates are determined up to an affine map.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        The dimension of the surface, which is the number of coordinates. It must be less than the number of neighbours.
+    graph
+        As in :class:`LPP`. None is ``TangentAlignment(12)``, and an integer K is ``TangentAlignment(K)``, with ``origin=0``
+        where ``preset="paper"``.
+    extension : {"affine", "barycentric"}, default="affine"
+        As in :class:`LaplacianEigenmaps`. The nearest samples are as many as those of the graph.
+    ... : As in :class:`LaplacianEigenmaps`
+
+    Attributes
+    ----------
+    n_connected_components_ : int
+        How many pieces the surface falls into. The first coordinates, of eigenvalue 0, only tell these apart.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, section 3.
+    """
+
+    about = About("patches", "misfit of each patch's tangent coordinates", "I")
+    constraint = "identity"
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        origin = 0 if self.preset == "paper" else "mean"
+        return TangentAlignment(n_neighbors, n_components=self.n_components, origin=origin)
+
+    # (1), for the samples that have links, is the problem of every estimator of this constraint: Reducer._problem.

@@ -1,23 +1,35 @@
-"""Methods that give each sample of a graph coordinates of its own."""
+"""Methods that find coordinates of the samples of a graph, and may regress them on the features: of documents, too."""
 
 from __future__ import annotations
 
+import warnings
+from copy import copy
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
+from sklearn.linear_model import ElasticNet
 
-from .._validation import check_count, check_not_negative
-from ..auto import GraphFacts
+from .._validation import caller_stacklevel, check_below_one, check_count, check_not_negative
+from ..auto import GraphFacts, Rules, Settings
 from ..data import Data
 from ..graphs import KNN
-from ..maps import Free
-from ..operators import identity, laplacian
+from ..maps import Coordinates, Free
+from ..operators import diagonal, identity, laplacian
 from ..problem import Problem, Term, degree_sum, laplacian_sum
-from ..reducers import FreeReducer
-from ..solvers import Solution, fix_signs
+from ..reducers import Found, FreeReducer, LinearReducer
+from ..solvers import Solution, fix_signs, single_blas_thread, solve
 from .about import About
 from .locality import NEIGHBORS
+
+# The value of ridge="auto" for documents, in units of the constraint's mean eigenvalue, from validation splits.
+RIDGE = 10.0
+TOLERANCE = 1e-12  # conjugate gradients stop at this share of the right-hand side
+MOST_STEPS = 2000  # or fail after so many steps
+EXPRESSED = 1e-5  # terms express the eigenvectors of the graph where a regression without a ridge misses them by less
+TIED = 1e-9  # eigenvalues of a graph, which are at most 2, count as equal where they differ by no more than this
 
 
 class LaplacianEigenmaps(FreeReducer):
@@ -66,8 +78,8 @@ class LaplacianEigenmaps(FreeReducer):
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
     n_neighbors: ClassVar[int] = 5
-    _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")
-    _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
+    _choices: ClassVar[dict] = FreeReducer._choices | {"extension": ("nystrom", "barycentric", "affine")}
+    _choices |= {"constraint": ("degree", "identity")}
     _crowded: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = True
 
@@ -171,3 +183,299 @@ class DiffusionMaps(LaplacianEigenmaps, without=("constraint",)):
     def _by_links(self, X: np.ndarray, W: sparse.csr_array, laplacian: sparse.csr_array | None = None) -> np.ndarray:
         """Divide the density out of the links. The density at the new row is the same for all its links, so that it cancels."""
         return super()._by_links(X, sparse.csr_array(W @ sparse.diags_array(self.density_ ** -float(self.alpha))))
+
+
+class SpectralRegression(LinearReducer, without=("pca", "center")):
+    r"""Spectral regression: the coordinates that a graph gives, as functions of few features or of all.
+
+    .. math:: L y = \lambda D y, \qquad \min_v \sum_i D_{ii} (v^\top x_i - y_i)^2 + \rho \|v\|^2 + 2 \mu \|v\|_1 \tag{1}
+
+    First the eigenvectors y of the graph are found, as in :class:`LaplacianEigenmaps`. Then each of them is regressed on the
+    centred features [1]_, where a lasso makes directions of few features [2]_. Without penalties it is :class:`LPP` where the
+    features can express y exactly, as where there are more of them than samples.
+
+    Parameters
+    ----------
+    n_components : As in :class:`LPI`
+    ridge : float, default=0.01
+        How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of the mean eigenvalue of
+        :math:`X^\top D X`. It must be above 0.
+    lasso : float, default=0.0
+        How few features the directions have, from 0 (all of them) to less than 1: :math:`\mu` of (1) for each y, as a share of
+        the smallest one that leaves no feature at all. Eigenvectors of equal eigenvalues, as those of ``"supervised"``, are
+        turned so that the first rows that they tell apart lie along axes.
+    standardize
+        As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
+    ... : As in :class:`LPP`, without ``n_samples_seen_`` and ``moments_``
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The directions, v of (1), one per row. With a lasso, most entries are 0.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the graph, in ascending order.
+    rank_, n_pca_ : None
+        Always None: no matrix of features is decomposed, or projected on principal directions.
+
+    References
+    ----------
+    .. [1] D. Cai, X. He and J. Han, "Spectral regression for efficient regularized subspace learning", ICCV, 2007.
+       https://doi.org/10.1109/ICCV.2007.4408855
+    .. [2] D. Cai, X. He and J. Han, "Spectral regression: a unified approach for sparse subspace learning", ICDM, 2007.
+       https://doi.org/10.1109/ICDM.2007.89
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import SpectralRegression
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = SpectralRegression(9, graph="supervised", lasso=0.3).fit(X, y)
+    >>> bool((model.components_ != 0).mean() < 0.5)
+    True
+    """
+
+    n_components: int = 2
+    ridge: float = 0.01
+    lasso: float = 0.0
+
+    about = About("neighbours", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
+    _takes_tensors = _takes_weights = _takes_blocks = _takes_sums = False  # the method reads rows one by one
+    # The graph has the matrices of every estimator that has none of its own: Reducer._problem.
+
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
+        check_count("n_components", self.n_components)
+        if check_not_negative("ridge", self.ridge) == 0:
+            raise ValueError("ridge=0 leaves the regression without an answer of dependent features; use ridge > 0")
+        check_below_one("lasso", self.lasso)
+        if graphs.is_sampled:
+            message = f"graph={graphs.graph!r} samples the rows, and has eigenvectors for these alone"
+            raise ValueError(f"{message}; leave queries out, or use LPP")
+        mean = data.mean(problem.degrees)
+        return Coordinates(data, mean, np.transpose, mean)
+
+    def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
+        """Find the eigenvectors y of the graph. The way back from them to features is the regression of (1)."""
+        d = problem.degrees
+        assert d is not None
+        graph = graph_vectors(problem, self.n_components, graphs.graph.is_semidefinite)
+        trace = float(np.sum(F.form_diagonal(diagonal(d))))
+        if trace <= 0:
+            raise ValueError("X is constant: all samples are equal, so there is nothing to regress on")
+        rho = float(self.ridge) * trace / min(data.n, data.d)
+        if self.lasso:
+            V = _elastic_net(F, d, _turned(graph.vectors, graph.values), rho, float(self.lasso))
+        else:
+            V = ridge_regression(F, d, graph.vectors, rho)
+        return Found(F._replace(back=lambda _: V.T), (None, None), graph, chosen)
+
+
+def _elastic_net(F: Coordinates, d: np.ndarray, Y: np.ndarray, rho: float, share: float) -> np.ndarray:
+    """One regression per column of Y, on the rows that have a degree above 0."""
+    rows = np.flatnonzero(d)
+    X, weights, total = F.data.X[rows], d[rows], d.sum()
+    if not sparse.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+    # With this lasso, or a larger one, no feature is left.
+    largest = np.abs(F.data.centred(F.mean).T @ (d[:, None] * Y)).max(axis=0) / total
+    found = []
+    for y, most in zip(Y[rows].T, largest, strict=True):
+        lasso, ridge = share * most, rho / total
+        model = ElasticNet(alpha=lasso + ridge, l1_ratio=lasso / (lasso + ridge), tol=1e-8, max_iter=100_000)
+        found.append(model.fit(X, y, sample_weight=weights).coef_)
+    return np.array(found).T
+
+
+def _turned(Y: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Eigenvectors of equal eigenvalues, turned so that the first rows that tell them apart lie along axes.
+
+    A lasso, unlike a ridge, sees how they are turned. Classes give vectors as by orthogonalising their indicators [2]_.
+    """
+    Y = Y.copy()
+    starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > TIED)
+    for tied in map(slice, starts, [*starts[1:], values.size]):
+        rest, axes = Y[:, tied].copy(), []
+        for _ in range(rest.shape[1]):
+            lengths = np.linalg.norm(rest, axis=1)
+            axis = rest[np.argmax(lengths > lengths.max() / 2)]
+            axes.append(axis / np.linalg.norm(axis))
+            rest -= np.outer(rest @ axes[-1], axes[-1])
+        Y[:, tied] = Y[:, tied] @ np.array(axes).T
+    return Y
+
+
+class LPI(LinearReducer, without=("pca", "center", "standardize")):
+    r"""Locality Preserving Indexing: :class:`LPP` for documents.
+
+    Documents are rows of term counts or weights, such as tf-idf, scaled to unit length. A graph links each document to the
+    nearest ones by the cosine, which is the weight of the link [1]_. Two problems are solved one after the other:
+
+    .. math:: L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
+
+    The first finds one coordinate y per document: an eigenvector of the graph of Laplacian L and degrees D. The second is a ridge
+    regression of y on the terms X, centred by their mean weighted by D, whose coefficients a place new documents. With
+    ``ridge=0``, or ``preset="paper"``, it is the problem that the thesis prints (5.1), :class:`LPP` of these documents,
+
+    .. math:: X^\top L X a = \lambda X^\top D X a                                                     \tag{2}
+
+    For linearly independent documents both are the same without a ridge (Proposition 2 of the thesis). A document without a
+    term has no links and is placed at 0, with a warning. With a sampled graph, ``KNN(..., queries=20_000)``, the directions are
+    those of :class:`LPP` with its ridge, found from the documents that have links.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many directions to find.
+    graph
+        As in :class:`LPP`. None is ``KNN(15, metric="cosine", weights="dot")``, and an integer k is the same with k neighbours.
+    ridge : "auto" or float, default="auto"
+        How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of
+        :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`. 0 solves (2). ``"auto"`` is 10, chosen on held-out
+        documents, and 0 with ``preset="paper"``.
+    scaling : {"auto", "unit", "constraint"}, default="auto"
+        How long the directions are: unit vectors, or as (1) gives them. ``"auto"`` is ``"unit"``.
+    normalize : As in :class:`LaplacianEigenmaps`
+    ... : As in :class:`LPP`, without ``n_samples_seen_`` and ``moments_``
+
+    Attributes
+    ----------
+    scale_ : None
+        Always None: the columns of documents are taken as they are.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the graph, or those of (2) without a ridge, in ascending order.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 5.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from lapwing import LPI
+    >>> texts = ["the lapwing calls", "a lapwing calls at dusk", "rain at dusk", "rain and wind", "wind in the reeds"]
+    >>> make_pipeline(TfidfVectorizer(), LPI(2, graph=2)).fit_transform(texts).shape
+    (5, 2)
+    """
+
+    n_components: int = 2
+    ridge: float | str = "auto"
+    scaling: str = "auto"
+
+    about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
+    n_neighbors: ClassVar[int] = 15
+    _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
+    _takes_tensors = _takes_blocks = _takes_weights = False  # the regression reads documents one by one, and in memory
+    _rules: ClassVar[Rules] = Rules(ridge=RIDGE, unit_length=True)
+    _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "scaling": ("auto", "unit", "constraint")}
+    default_graph: ClassVar[Any] = staticmethod(partial(KNN, metric="cosine", weights="dot"))
+
+    def _pose(self, data: Data, graphs: GraphFacts | None = None) -> Any:
+        """The problem of the documents that have a term, scaled to unit length."""
+        check_count("n_components", self.n_components)
+        empty = data.squares == 0
+        data = self._without_empty(data, empty) if empty.any() else data
+        if data.X.min() < 0:
+            message = f"Negative values in data passed to LPI: the least weight of a term is {data.X.min():.3g}"
+            raise ValueError(f"{message}; use LPP for other features")
+        data.unit.given = data.given
+        return super()._pose(data.unit, graphs)
+
+    def _without_empty(self, data: Data, empty: np.ndarray) -> Data:
+        """The documents that have a term. An empty document has no direction, and so no neighbours."""
+        count, first = int(empty.sum()), int(np.argmax(empty))
+        if data.n - count < 2:
+            raise ValueError(f"X has {data.n - count} documents with a term (n_features={data.d}), but 2 is the least")
+        if (graph := self._graphs(data).graph).indexes_rows:
+            empty_ones = f"X has {count} empty documents (the first is row {first})"
+            raise ValueError(f"{empty_ones}, and graph={graph!r} knows documents by their row; remove them from both")
+        message = f"documents without a term: {count} (the first is row {first}); they are not linked, and placed at 0"
+        warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
+        return data.some(~empty)
+
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
+        if graphs.is_sampled or (chosen.ridge == 0 and not data.is_large):
+            return super()._map(data, problem, graphs, chosen)
+        mean = data.mean(problem.degrees)
+        return Coordinates(data, mean, np.transpose, mean)
+
+    def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
+        # Without a ridge, the pencil (2) is solved, or the regression where the pencil is large and both are equal.
+        if graphs.is_sampled or (chosen.ridge == 0 and not data.is_large):
+            return super()._solve(F, data, problem, graphs, chosen)
+        D, pulling = problem.degrees, all(term.coefficient > 0 for term in problem.minimise)
+        assert D is not None
+        graph = graph_vectors(problem, self.n_components, pulling)  # the first of (1)
+        trace, ridge = float(D.sum() * (1 - F.mean @ F.mean)), chosen.ridge or 0.0  # rows have unit length
+        if trace <= 1e-12 * D.sum():
+            raise ValueError(f"all documents are the same up to their length (n_features={data.d})")
+        rho = ridge * trace / min(data.n, data.d)
+        try:
+            a = ridge_regression(F, D, graph.vectors, rho)  # the second of (1)
+            missed = np.abs(data.centred(F.mean) @ a - graph.vectors).max() if ridge == 0 else 0.0
+        except ValueError:
+            if ridge:
+                raise
+            missed = np.inf
+        if missed > EXPRESSED * np.abs(graph.vectors).max():
+            (data := copy(data)).is_large = False
+            return super()._solve(super()._map(data, problem, graphs, chosen), data, problem, graphs, chosen)
+        a = a / np.linalg.norm(a, axis=0) if self.scaling != "constraint" else a
+        return Found(F._replace(back=lambda _: a.T), (None, None), graph, chosen)
+
+    def _coordinates(self, data: Data) -> Any:
+        return data.apply(self._placed, len(self.components_))
+
+    def _placed(self, data: Data) -> np.ndarray:
+        """The coordinates of documents, 0 for an empty one."""
+        placed = data.unit.project(self.mean_, self.components_)
+        placed[data.squares == 0] = 0.0
+        return placed
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def graph_vectors(problem: Problem, k: int, semidefinite: bool) -> Solution:
+    """The eigenvectors of the graph itself, without the constant."""
+    L = laplacian_sum(problem.minimise)
+    A = L.operator() if L.factors else L.tosparse()
+    return solve(A, problem.degrees, k, deflate=np.ones((L.n, 1)), semidefinite=semidefinite)
+
+
+def ridge_regression(F: Coordinates, D: np.ndarray, Y: np.ndarray, rho: float) -> np.ndarray:
+    """The a that solves (Zᵀ D Z + rho) a = Zᵀ D y, with Z centred, by conjugate gradients on the smaller side of X.
+
+    Threads share the columns of Y, each of which has steps of its own.
+    """
+    Z, roots = F.data.centred(F.mean), np.sqrt(D)[:, None]
+
+    def regressed(Y: np.ndarray) -> np.ndarray:
+        if Z.shape[0] > Z.shape[1]:
+            return conjugate_gradients(lambda V: Z.T @ (roots**2 * (Z @ V)) + rho * V, Z.T @ (roots**2 * Y))
+        # a = Zᵀ r u with (r Z Zᵀ r + rho) u = r y
+        return Z.T @ (roots * conjugate_gradients(lambda U: roots * (Z @ (Z.T @ (roots * U))) + rho * U, roots * Y))
+
+    groups = np.array_split(Y, min(effective_n_jobs(-1), Y.shape[1]), axis=1)
+    with single_blas_thread():
+        return np.hstack(Parallel(len(groups), prefer="threads")(delayed(regressed)(group) for group in groups))
+
+
+def conjugate_gradients(apply: Any, B: np.ndarray) -> np.ndarray:
+    """The solution of ``apply(V) = B``, all columns at once. A column that has converged stays as it is."""
+    tiny = np.finfo(np.float64).tiny
+    solution, residual, direction = np.zeros_like(B), B.copy(), B.copy()
+    squares = np.sum(B**2, axis=0)
+    target = TOLERANCE**2 * np.maximum(squares, tiny)
+    for _ in range(MOST_STEPS):
+        if (squares <= target).all():
+            return solution
+        image = apply(direction)
+        step = np.where(squares > target, squares / np.maximum(np.sum(direction * image, axis=0), tiny), 0.0)
+        solution += step * direction
+        residual -= step * image
+        before, squares = squares, np.sum(residual**2, axis=0)
+        direction = residual + squares / np.maximum(before, tiny) * direction
+    raise ValueError("the regression did not converge; use a larger ridge")

@@ -4,25 +4,9 @@ from .._public import public
 from ..auto import Rules
 from .base import WORDS as WORDS
 from .base import Reducer, build_terms, resolve_graph, takes_tensors
-from .feature import FeatureSelector
-from .free import FreeReducer
-from .kernel import KernelReducer
-from .linear import LinearReducer
-from .multilinear import MultilinearReducer
-from .projecting import Found, ProjectingReducer
+from .others import FeatureSelector, FreeReducer, MultilinearReducer
+from .projecting import Found, KernelReducer, LinearReducer, ProjectingReducer
 
-__all__ = [
-    "FeatureSelector",
-    "Found",
-    "FreeReducer",
-    "KernelReducer",
-    "LinearReducer",
-    "MultilinearReducer",
-    "ProjectingReducer",
-    "Reducer",
-    "Rules",
-    "build_terms",
-    "resolve_graph",
-    "takes_tensors",
-]
+__all__ = ["FeatureSelector", "Found", "FreeReducer", "KernelReducer", "LinearReducer", "MultilinearReducer"]
+__all__ += ["ProjectingReducer", "Reducer", "Rules", "build_terms", "resolve_graph", "takes_tensors"]
 public(__name__, __all__, globals())
