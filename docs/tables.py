@@ -209,7 +209,7 @@ def new_sets() -> str:
 
 SPEED = {  # case: what is done, what it is compared with, and lapwing's side
     "search": ("all rows, 10,000 x 256 float32, 10 neighbours", "scikit-learn's search", "lapwing_search"),
-    "search100k": ("100,000 x 256 float32, screened by bounds", "scikit-learn's search", "lapwing_search"),
+    "search100k": ("100,000 x 256 float32", "scikit-learn's search", "lapwing_search"),
     "MNIST60k": ("MNIST, 60,000 x 784", "scikit-learn's search", "lapwing_search"),
     "GloVe": ("GloVe, 120,000 x 100", "scikit-learn's search", "lapwing_search"),
     "angles": ("cosine, 10,000 x 256", "scikit-learn's search", "lapwing_cosine"),

@@ -49,11 +49,10 @@ def small_classes_to(monkeypatch, rows):
     monkeypatch.setattr("lapwing.neighbors.SMALL_CLASS", rows)
 
 
-def small_tiles(monkeypatch, bounds=False):
-    """Few rows are searched by tiles of 64 rows, with bounds by a few columns or without."""
+def small_tiles(monkeypatch):
+    """Few rows are searched by tiles of 64 rows."""
     tiles_from(monkeypatch, 1)
-    sizes = {"TILE_ROWS": 64, "MANY_TILES": 2, "BOUND_ROWS": 600, "BOUND_COLUMNS": 5, "BOUND_WORTH": 1e9}
-    for name, value in {**sizes, "BOUND_WIDTH": 1 if bounds else 128}.items():
+    for name, value in {"TILE_ROWS": 64, "MANY_TILES": 2}.items():
         monkeypatch.setattr(f"lapwing.search.{name}", value)
 
 

@@ -28,9 +28,8 @@ Each = Callable[..., None]
 TILE_ROWS = 512  # the products of two tiles of so many rows stay in the cache
 MANY_TILES = 24  # where there would be so many tiles of twice the rows, tiles have these
 # Threads wait for one another where Python decides what to do next, so that what is done for each pair of tiles is few calls on
-# large arrays. So many threads have the largest tiles, and no more than the most are used. Bounds leave less to do per pair of
-# tiles: there, 16 threads took longer than eight (benchmarks/cores.py, on 16 cores).
-MANY_THREADS, MOST_THREADS, MOST_THREADS_OF_BOUNDS = 5, 16, 8
+# large arrays. So many threads have the largest tiles, and no more than the most are used (benchmarks/cores.py).
+MANY_THREADS, MOST_THREADS = 5, 16
 FIRST_ROWS = 256  # so many rows are compared in full, to get a first m-th distance that later tiles are screened by
 COARSE_SHARE = 0.02  # products are in float32 where their rounding, for most rows, is at most this share of a distance
 # A column is multiplied as a dense one where at least this share of the sparse rows has an entry in it (measured).
@@ -44,12 +43,6 @@ LONG_LIST, PART_OF_LIST = 1 << 17, 1 << 14  # longer lists of pairs are measured
 MEDIAN_ROWS = 1000  # the centre is the median of so many rows
 # Bits of the key by which candidates are sorted: row, distance, position. A row has the bit of the sign as well, which is 0.
 POSITION_BITS, ROW_BITS = 21, 12
-# Bounds by a few principal coordinates (docs/speed.md): how many, found from how many rows, and from where on they are tried.
-BOUND_COLUMNS, BOUND_SAMPLE, BOUND_ROWS, BOUND_WIDTH = 31, 2000, 8_000, 128
-BOUND_TRIALS = 6  # bounds are tried on this many pairs of tiles, to see how many pairs of rows they leave
-BOUND_WORTH = 0.7  # bounds are used where they cost less than this share of the plain products
-# The cost of finding the distance of one pair alone, in columns of a product: a fixed part, and a part per column (measured).
-PAIR_COST, PAIR_COST_COLUMN = 2000, 15
 
 
 def is_worth_tiles(X: Array, n_pairs: int, m: int) -> bool:
@@ -60,26 +53,18 @@ def is_worth_tiles(X: Array, n_pairs: int, m: int) -> bool:
 
 def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """M members near each query, perhaps with itself, and a distance that all others exceed, rounding included."""
-    symmetric, (n, d) = np.array_equal(queries, members), (members.size, X.shape[1])
-    frame, V, back = _frame(X), None, np.arange(queries.size)
+    symmetric, frame = np.array_equal(queries, members), _frame(X)
     with threads() as (n_threads, each):
-        if symmetric and not sparse.issparse(X) and n >= max(BOUND_ROWS, 20 * d) and d >= BOUND_WIDTH:
-            V = _directions(Operand(X, members[:: max(1, n // BOUND_SAMPLE)], frame, np.float64, each))
-            order = _arranged(Operand(X, members, frame, np.float32, each).times(V[:, :2]))
-            members, back = members[order], np.argsort(order, kind="stable")
-        asked = members if symmetric else queries
         for dtype in (np.float32, np.float64):
             right = Operand(X, members, frame, dtype, each, right=not symmetric)
-            left = right if symmetric else Operand(X, asked, frame, dtype, each, right.columns)
+            left = right if symmetric else Operand(X, queries, frame, dtype, each, right.columns)
             tiles = Tiles(left, right, m, n_threads)
             if dtype is np.float64 or not tiles.are_coarse():
                 break
-        if V is not None and right.kept is not None and right.dtype == np.float32:
-            tiles.bounds = _bounds(right, V, each)
         places, half = tiles.run(each)
     beyond = np.where(np.isinf(half), np.inf, np.sqrt(2 * np.maximum(half, 0)) / frame[1])
     # A query with fewer candidates than m is filled up with itself, which is infinitely far.
-    return np.where(places >= 0, members[places], asked[:, None])[back], beyond[back]
+    return np.where(places >= 0, members[places], queries[:, None]), beyond
 
 
 def _frame(X: Array) -> tuple[np.ndarray, float]:
@@ -153,13 +138,6 @@ class Operand:
         out[:, -2], out[:, -1] = (-1, -self.half[part]) if right else (self.half[part], 1)
         return out
 
-    def times(self, V: np.ndarray) -> np.ndarray:
-        """The rows, without their lengths, times a matrix."""
-        V, found = V.astype(self.dtype), np.empty((self.n, V.shape[1]), self.dtype)
-        for part in row_blocks(self.n, 2 * self.width):
-            found[part] = (self._moved(part) if self.kept is None else self.kept[part, :-2]) @ V
-        return found
-
     def side(self, part: slice, room: np.ndarray, right: bool) -> np.ndarray:
         """Some rows in the form of one side of a product: as they are kept, or in the room."""
         if self.kept is not None and right == self.is_right:
@@ -184,17 +162,6 @@ class Operand:
         return 2 * eps * (8 + np.sqrt(self.d + 2)) * (6 * self.half[part] + 4 * size) + self.d * tiny
 
 
-def _bounds(operand: Operand, V: np.ndarray, each: Each) -> Operand:
-    """Rows as (coordinates on a few directions, length of the rest); their distances never exceed those of the whole rows.
-
-    This holds because the rests of two rows differ by at least the difference of their lengths.
-    """
-    Y = operand.times(V)
-    rest = 2 * operand.half - np.einsum("ij,ij->i", Y, Y, dtype=np.float64)
-    B = np.column_stack([Y, np.sqrt(np.maximum(rest, 0)).astype(Y.dtype)])
-    return Operand(B, np.arange(operand.n), (np.zeros(B.shape[1]), 1.0), operand.dtype, each)
-
-
 class Found:
     """The m nearest rows so far of each row of a tile, and new candidates that are not yet compared with them.
 
@@ -216,7 +183,7 @@ class Found:
         """Set what minus the distance of a candidate of each row must reach, infinity for columns beyond the last row."""
         padded = np.full(self.width, np.inf, least.dtype)
         np.maximum(least, self.lowest, out=padded[: self.n])
-        self.least, self.screened_least = padded, np.empty(0)
+        self.least = padded
 
     def start(self, products: np.ndarray) -> None:
         """Set the first thresholds, from the products of each row with some others all over the tile."""
@@ -313,8 +280,6 @@ class Tiles:
         self.width = self.others[0].stop + 7 & ~7
         self.room = Room(self.parts[0].stop, self.width, queries.width, queries.dtype)
         self.found = self._nothing()
-        self.bounds: Operand | None = None  # what may screen pairs before their distances are found
-        self.screens = False
 
     def _nothing(self) -> list[Found]:
         most = _memory() / (4 * WAITING_BYTES * len(self.parts))
@@ -330,8 +295,7 @@ class Tiles:
         rest = _pairs(n) if self.is_symmetric else [(i, j) for j in range(1, len(self.others)) for i in range(n)]
         with Progress("searching", self.queries.n) as progress:
             each(self._collect, first)
-            self.screens = self.bounds is not None and bool(rest) and self._screens_well(self.bounds, rest)
-            each(self._collect, rest, progress, MOST_THREADS_OF_BOUNDS if self.screens else MOST_THREADS)
+            each(self._collect, rest, progress)
             each(Found.settle, self.found)
         places = np.concatenate([found.places for found in self.found])
         beyond = np.concatenate([found.distances[:, -1] for found in self.found]).astype(np.float64)
@@ -352,55 +316,16 @@ class Tiles:
         """Collect candidates for the rows of a tile of queries, and for those of the other tile where these are queries, too."""
         (i, j), a = pair, self.found[pair[0]]
         b = self.found[j] if self.is_symmetric and i != j else None
-        if b is not None and self.screens:
-            eights, values = self._screened(a, b)
-        else:
-            products = self.room.products(self.queries, a.part, self.members, self.others[j])
-            if self.is_symmetric and i == j:
-                np.fill_diagonal(products, -np.inf)
-            if not a.is_started:
-                a.start(products)
-            eights = self.room.reaching(products, a.least[: a.n, None], *(() if b is None else (b.least,)))
-            values = products.reshape(-1, 8)[eights]
+        products = self.room.products(self.queries, a.part, self.members, self.others[j])
+        if self.is_symmetric and i == j:
+            np.fill_diagonal(products, -np.inf)
+        if not a.is_started:
+            a.start(products)
+        eights = self.room.reaching(products, a.least[: a.n, None], *(() if b is None else (b.least,)))
+        values = products.reshape(-1, 8)[eights]
         a.add(eights, values, self.others[j].start)
         if b is not None:
             b.add(eights, values, self.parts[i].start, transposed=True)
-
-    def _screened(self, a: Found, b: Found) -> tuple[np.ndarray, np.ndarray]:
-        """Of two tiles, the products of pairs that pass by those of their bounds, each found alone; minus infinity for others."""
-        bounds, kept, half = self.bounds, self.queries.kept, self.queries.half
-        assert bounds is not None
-        assert kept is not None
-        products = self.room.products(bounds, a.part, bounds, b.part)
-        eights = self.room.reaching(products, self._screened_least(a)[: a.n, None], self._screened_least(b))
-        values = np.full((eights.size, 8), -np.inf, kept.dtype)
-        at = np.flatnonzero(self.room.masks[0].reshape(-1, 8)[eights])
-        eight, lane = np.divmod(at, 8)
-        rows, cols = np.divmod(eights[eight] * 8 + lane, self.width)
-        i, j = rows + a.part.start, cols + b.part.start
-        for part in row_blocks(at.size, 4 * self.queries.width):
-            exact = np.einsum("ij,ij->i", kept[i[part], :-2], kept[j[part], :-2])
-            values.ravel()[at[part]] = exact - (half[i[part]] + half[j[part]]).astype(kept.dtype)
-        return eights, values
-
-    def _screened_least(self, found: Found) -> np.ndarray:
-        """What the product of bounds must reach: less than that of rows, since its rounding may hide a candidate."""
-        least = found.screened_least  # another thread may set both
-        if not least.size:
-            least = found.least.copy()
-            rounding = self.queries.rounding(found.part, -least[: found.n].astype(np.float64))
-            least[: found.n] -= (2 * rounding).astype(least.dtype)
-            found.screened_least = least
-        return least
-
-    def _screens_well(self, bounds: Operand, pairs: list[tuple[int, int]]) -> bool:
-        """Whether bounds, tried on a few tiles, leave so few pairs that finding these distances is faster than all products."""
-        d, passed = self.queries.width, []
-        for place in np.random.RandomState(0).randint(len(pairs), size=BOUND_TRIALS):
-            a, b = (self.found[i] for i in pairs[place])
-            products = self.room.products(bounds, a.part, bounds, b.part)
-            passed.append(np.mean(products >= a.least[: a.n, None]) + np.mean(products >= b.least))
-        return bool(np.mean(passed) * (PAIR_COST + PAIR_COST_COLUMN * d) + bounds.width < BOUND_WORTH * d)
 
 
 def tile_rows(n_threads: int, operand: Operand, others: int = 1) -> tuple[int, int]:
@@ -414,22 +339,6 @@ def tile_rows(n_threads: int, operand: Operand, others: int = 1) -> tuple[int, i
     while size > 64 and each * size * (others * size + (1 + others) * operand.width) > _memory():
         size //= 2
     return size, others * size
-
-
-def _directions(operand: Operand) -> np.ndarray:
-    """The leading principal directions of the rows, one direction per column."""
-    moved = operand.times(np.eye(operand.d))
-    moved -= moved.mean(axis=0)
-    return np.linalg.eigh(moved.T @ moved)[1][:, : -BOUND_COLUMNS - 1 : -1]
-
-
-def _arranged(coordinates: np.ndarray) -> np.ndarray:
-    """An order in which near rows stand close together: strips along the first direction, each sorted along the second."""
-    n = len(coordinates)
-    strips = max(1, round(np.sqrt(n / TILE_ROWS)))
-    rank = np.empty(n, dtype=np.intp)
-    rank[np.argsort(coordinates[:, 0], kind="stable")] = np.arange(n)
-    return np.lexsort((coordinates[:, 1], rank * strips // n))
 
 
 def _parts(n: int, size: int) -> list[slice]:
@@ -454,14 +363,12 @@ def _pairs(n: int) -> list[tuple[int, int]]:
 def threads() -> Iterator[tuple[int, Each]]:
     """How many threads help now, at most those of products, and what calls a function for each of some things on all of them.
 
-    Each has one BLAS thread. That of the caller is one of them, and a free one takes the next thing. A call may use fewer.
+    Each has one BLAS thread. That of the caller is one of them, and a free one takes the next thing.
     """
     allowed = max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
     n = min(allowed, MOST_THREADS)
 
-    def each(
-        function: Callable[[Any], object], things: Sequence, progress: Progress | None = None, most: int = MOST_THREADS
-    ) -> None:
+    def each(function: Callable[[Any], object], things: Sequence, progress: Progress | None = None) -> None:
         left = deque([*things, *[None] * n])
 
         def work() -> None:
@@ -470,7 +377,7 @@ def threads() -> Iterator[tuple[int, Each]]:
                 if progress is not None and progress.total:
                     progress(progress.total * (len(things) - max(0, len(left) - n)) // len(things))
 
-        others = [pool.submit(copy_context().run, work) for _ in range(min(n, most, len(things)) - 1)]
+        others = [pool.submit(copy_context().run, work) for _ in range(min(n, len(things)) - 1)]
         try:
             work()
         finally:

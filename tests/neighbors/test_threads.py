@@ -30,10 +30,9 @@ def nearest(X, k, among=None):
 
 
 @pytest.mark.parametrize("n_threads", [1, 3, 6])
-@pytest.mark.parametrize("bounds", [False, True])
-def test_any_tiles_and_threads_give_the_same_neighbours(monkeypatch, bounds, n_threads):
+def test_any_tiles_and_threads_give_the_same_neighbours(monkeypatch, n_threads):
     X, (request,) = rows(), KNN(6).requests()
-    small_tiles(monkeypatch, bounds)
+    small_tiles(monkeypatch)
     with threadpool_limits(n_threads):
         found = as_data(X).nearest(request)[1]
     assert (found.reshape(N, 6) == nearest(X, 6)).all()
@@ -70,10 +69,9 @@ def test_threads_show_their_progress_as_the_estimator_says(monkeypatch, capsys):
     assert f"searching: {N} of {N} rows" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("bounds", "most"), [(False, 90), (True, 105)])
-def test_few_calls_per_pair_of_tiles(monkeypatch, bounds, most):
+def test_few_calls_per_pair_of_tiles(monkeypatch):
     """Each call of a thread, of Python or of NumPy, is one that others may have to wait for."""
-    small_tiles(monkeypatch, bounds)
+    small_tiles(monkeypatch)
     data, (request,) = as_data(rows(8 * N)), KNN(2).requests()
     calls = [0]
 
@@ -87,7 +85,7 @@ def test_few_calls_per_pair_of_tiles(monkeypatch, bounds, most):
         finally:
             sys.setprofile(None)
     tiles = -(-8 * N // 128)
-    assert calls[0] <= most * tiles * (tiles - 1) / 2
+    assert calls[0] <= 90 * tiles * (tiles - 1) / 2
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
