@@ -1,14 +1,14 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
 from lapwing import maps, neighbors
-from lapwing._arrays import BLOCK_BYTES
+from lapwing._validation import BLOCK_BYTES
 
 __all__ = ["BLOCK_BYTES"]  # bytes of a block of rows that is computed with at a time
 
 
 def block_bytes(monkeypatch, size):
     """Blocks of rows that are computed with at a time have so many bytes."""
-    for module in ("_arrays", "data"):
+    for module in ("_validation", "data"):
         monkeypatch.setattr(f"lapwing.{module}.BLOCK_BYTES", size)
 
 

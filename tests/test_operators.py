@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import aslinearoperator
 
 from lapwing import operators
-from lapwing._arrays import row_blocks
+from lapwing._validation import row_blocks
 from lapwing.data import canonical
 from lapwing.graphs import KNN
 from lapwing.operators import Structured, diagonal, identity, laplacian

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from lapwing._files import replacing, write_whole
+from lapwing._extras import replacing, write_whole
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and signals are POSIX's")
 
 WRITER = """
 import sys, time
-from lapwing._files import replacing
+from lapwing._extras import replacing
 with replacing(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()

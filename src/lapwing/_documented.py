@@ -1,4 +1,4 @@
-"""Docstrings of classes and functions, written out in full when they are made.
+"""Docstrings of classes and functions, written out in full when they are made, and the public module of classes.
 
 Methods share most of their parameters and attributes. Each is described once, where it matters most, and other classes say
 ``name : As in :class:`LPP` ``: ``MFA.__doc__`` then has the type, the default and the description that ``LPP`` gives. Where
@@ -12,8 +12,9 @@ class lists its own up to ``n_features_in_``. Those that are "Set only with ``co
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import partial
-from inspect import cleandoc, signature
+from inspect import cleandoc, isclass, signature
 from textwrap import dedent, indent
 from typing import Any, TypeVar
 
@@ -104,3 +105,14 @@ def _section(owner: Any, section: re.Match[str]) -> str:
     ordered = sorted(found, key=lambda names: order.index(bare) if (bare := names.lstrip("*")) in order else -1)
     written = f"{title}\n----------\n" + "".join(found[names] for names in ordered) + "\n" * body.endswith("\n\n")
     return written if found else ""
+
+
+def public(module: str, names: Iterable[str], found: Mapping[str, Any]) -> None:
+    """Let classes carry their public module, so that moving a file breaks no model.
+
+    ``found`` are the variables of a package that has these public names. Functions are passed over, since pytest finds their
+    doctests by their module.
+    """
+    for name in names:
+        if isclass(found[name]):
+            found[name].__module__ = module

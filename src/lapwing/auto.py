@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from ._arrays import WORD_SHARE
-from ._public import public
-from ._validation import caller_stacklevel, check_choice, check_count
+from ._documented import public
+from ._validation import WORD_SHARE, caller_stacklevel, check_choice, check_count
 from .maps import Centre, Keep, effective_rank
 
 # Of rows of words a share of the variance takes nearly all directions. In its place, where no labels attract:

@@ -21,9 +21,17 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, LONG_ROWS, WORD_SHARE, Array, row_blocks
-from ._labels import class_codes
-from ._validation import check_in_memory, check_rows, reword_error
+from ._validation import (
+    BLOCK_BYTES,
+    LONG_ROWS,
+    WORD_SHARE,
+    Array,
+    check_in_memory,
+    check_rows,
+    class_codes,
+    reword_error,
+    row_blocks,
+)
 from .neighbors import Edges, Request, bound, find
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS

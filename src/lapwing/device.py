@@ -20,9 +20,8 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator
 
 from . import data as rows_of_numpy
-from ._arrays import is_foreign
 from ._extras import require
-from ._labels import class_codes
+from ._validation import class_codes, is_foreign
 from .data import EPS, FAR, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
 from .neighbors import SPARE, Request, bound, is_named
 from .operators import Structured

@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from ._arrays import is_foreign
-from ._validation import check_count
+from ._validation import check_count, is_foreign
 from .data import validated
 from .graphs import nearest_fitted
 from .neighbors import Request, is_named

@@ -14,8 +14,7 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
-from ._arrays import Array, row_blocks
-from ._validation import caller_stacklevel
+from ._validation import Array, caller_stacklevel, row_blocks
 from .data import EPS, MOST_ENTRY, Data, squared_lengths
 from .solvers import RankError, largest_value, numerical_rank, solve
 

@@ -13,9 +13,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ._arrays import Array, row_blocks, spread_rows
 from ._documented import documented
-from ._validation import check_count, check_in_memory
+from ._validation import Array, check_count, check_in_memory, row_blocks, spread_rows
 
 __all__ = [
     "clustering_accuracy",

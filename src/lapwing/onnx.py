@@ -18,8 +18,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from ._extras import require
-from ._files import write_whole
+from ._extras import require, write_whole
 from ._validation import check_choice
 from .device import to_numpy
 from .methods import LPI

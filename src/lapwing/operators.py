@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import Array, row_blocks
+from ._validation import Array, row_blocks
 
 MOST_ENTRIES = 50_000_000  # a factor is multiplied out where this gives at most so many entries
 

@@ -31,8 +31,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
 from . import clustering, graphs, selection, tables
-from ._extras import require
-from ._files import replacing
+from ._extras import replacing, require
 from ._validation import check_compressed
 from .device import to_numpy
 from .graphs import Graph

@@ -21,8 +21,8 @@ from scipy import sparse
 from sklearn import get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ._arrays import Array, row_blocks
 from ._extras import Progress
+from ._validation import Array, row_blocks
 
 Each = Callable[..., None]
 TILE_ROWS = 512  # the products of two tiles of so many rows stay in the cache

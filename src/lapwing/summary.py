@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from ._labels import coded_labels
+from ._validation import coded_labels
 from .data import Data
 from .operators import Structured
 

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._arrays import is_foreign
-from ._public import public
+from ._documented import public
+from ._validation import is_foreign
 from .device import host, to_numpy
 from .graphs import Graph
 from .reducers import Reducer

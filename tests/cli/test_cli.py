@@ -778,7 +778,7 @@ def test_no_file_of_ours_is_named(iris, monkeypatch, tmp_path):
             raise OSError(28, "No space left on device", str(path))
         return open(path, mode, *args, **options)
 
-    monkeypatch.setattr("lapwing._files.open", full, raising=False)
+    monkeypatch.setattr("lapwing._extras.open", full, raising=False)
     said = run("fit", iris, "--drop", "name,species", "-o", tmp_path / "m.lapwing", code=1).stderr
     assert said == f"lapwing: {tmp_path / 'm.lapwing'}: No space left on device\n"
 

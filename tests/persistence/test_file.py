@@ -94,7 +94,7 @@ def test_nothing_is_left_of_a_failure(step, earlier, monkeypatch, tmp_path):
                 self.file.write(data[:100])
                 full_disk()
 
-        monkeypatch.setattr("lapwing._files.open", Full, raising=False)
+        monkeypatch.setattr("lapwing._extras.open", Full, raising=False)
     else:
         monkeypatch.setattr(os, step, full_disk)
     with pytest.raises(OSError, match="No space left"):

@@ -14,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 from sparse_kinds import random_csr
 
 from lapwing import tables
-from lapwing._files import replacing
+from lapwing._extras import replacing
 from lapwing.tables import Table, batches, read, write
 
 pa = pytest.importorskip("pyarrow")

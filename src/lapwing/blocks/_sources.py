@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from .._arrays import is_foreign, memory_map
 from .._extras import Progress
+from .._validation import is_foreign, memory_map
 from ..data import MOST_ENTRY
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)

@@ -1,6 +1,6 @@
 """Compare methods: every method, with every number of dimensions, on the same folds."""
 
-from .._public import public
+from .._documented import public
 from ._judges import GOALS, JUDGES, MEASURES, SCORERS, checked_judge, in_words
 from ._leaks import Leak, LeakWarning, find_leaks
 from ._methods import METHODS, default_methods, left_out, named_methods

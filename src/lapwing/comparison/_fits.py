@@ -12,8 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
-from .._arrays import Array, some_rows
-from .._validation import reword_error
+from .._validation import Array, reword_error, some_rows
 from ..auto import UnitsWarning
 from ..data import as_data, canonical
 from ..metrics import rank_agreement

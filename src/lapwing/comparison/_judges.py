@@ -19,9 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._arrays import Array, spread_rows
-from .._labels import known_labels
-from .._validation import check_choice
+from .._validation import Array, check_choice, known_labels, spread_rows
 from ..metrics import clustering_accuracy, neighbor_ranks, retrieval_scores, standard_error
 
 JUDGES = ("auto", "nearest", "knn", "logistic")

@@ -14,9 +14,7 @@ from sklearn.feature_selection import f_classif, f_regression
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, cross_validate
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from .._arrays import count_rows, spread_rows
-from .._labels import class_codes
-from .._validation import check_count
+from .._validation import check_count, class_codes, count_rows, spread_rows
 from ..metrics import standard_error
 
 CERTAIN = 0.99  # a column that reaches this alone is named whatever the others do

@@ -16,10 +16,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from .._arrays import Array
 from .._extras import require
-from .._labels import known_labels
-from .._validation import check_count
+from .._validation import Array, check_count, known_labels
 from ..data import as_data
 from ..graphs import KNN, Propagated, Repulsion, SameClass, TangentAlignment, Target
 from ..methods import LPI, LPP, MMC, OLPP, KernelLDA, KernelLPP

@@ -20,8 +20,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_memory
 
 from .._extras import Progress
-from .._labels import class_codes
-from .._validation import check_choice, check_count, check_in_memory
+from .._validation import check_choice, check_count, check_in_memory, class_codes
 from ..selection import LabelledSplit, TimeSplit
 from ._fits import Evaluation, Reference, Task, Whole, evaluate, fit_whole, numbers, rank_of, reference
 from ._judges import JUDGES, MEASURES, N_NEIGHBORS, RETRIEVAL, checked_criterion, in_words

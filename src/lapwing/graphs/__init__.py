@@ -1,6 +1,6 @@
 """Who pulls whom: parameter objects that combine by + - * / & | and build signed terms (coefficient, L, D)."""
 
-from .._public import public
+from .._documented import public
 from .base import Combination, Graph, Intersection, Scaled, Union
 from .classes import Complete, LocalClass, OtherClass, SameClass
 from .columns import On

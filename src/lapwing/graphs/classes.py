@@ -8,8 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from .._arrays import row_blocks
-from .._validation import check_choice, check_count
+from .._validation import check_choice, check_count, row_blocks
 from ..data import Data, total
 from ..neighbors import Edges
 from ..operators import Structured, diagonal

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._arrays import row_blocks
-from .._validation import check_choice, check_count, check_not_negative, check_positive
+from .._validation import check_choice, check_count, check_not_negative, check_positive, row_blocks
 from ..data import ALL, Data, SparseData
 from ..operators import Structured, diagonal
 from ..problem import Term

@@ -14,8 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 from sklearn.base import BaseEstimator, clone
 
-from .._labels import class_codes
-from .._validation import check_choice, check_count
+from .._validation import check_choice, check_count, class_codes
 from ..data import Data, as_data
 from ..neighbors import Request, search
 from ..problem import Term

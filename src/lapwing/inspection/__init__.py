@@ -1,6 +1,6 @@
 """What a fitted model tells: which features make its components, and how certain its directions are."""
 
-from .._public import public
+from .._documented import public
 from ._directions import directions, steps
 from ._loadings import Loadings, loadings
 from ._sampling import sampling_error

@@ -10,8 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import count_rows
-from .._validation import rows_by_number
+from .._validation import count_rows, rows_by_number
 from ..device import host, to_numpy
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import FeatureSelector, ProjectingReducer

@@ -15,9 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state, indexable
 
-from .._arrays import count_rows, some_rows
-from .._labels import class_codes
-from .._validation import check_count, rows_by_number
+from .._validation import check_count, class_codes, count_rows, rows_by_number, some_rows
 from ._directions import component_names
 
 

@@ -15,8 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, row_blocks
-from .._validation import caller_stacklevel, check_count, check_not_negative, check_positive
+from .._validation import Array, caller_stacklevel, check_count, check_not_negative, check_positive, row_blocks
 from ..auto import GraphFacts, Rules, Settings
 from ..data import FLOATS, Data, SparseData
 from ..graphs import KNN, Complete, Empty, Graph

@@ -1,6 +1,6 @@
 """The one ``fit``, and the maps: what F is, what is solved, what is kept and how new rows come in."""
 
-from .._public import public
+from .._documented import public
 from ..auto import Rules
 from .base import WORDS as WORDS
 from .base import Reducer, build_terms, resolve_graph, takes_tensors

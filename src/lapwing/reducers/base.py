@@ -20,11 +20,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import auto
-from .._arrays import is_foreign
 from .._documented import Documented
 from .._extras import VERBOSE
-from .._labels import class_codes, label_array
-from .._validation import caller_stacklevel, check_count
+from .._validation import caller_stacklevel, check_count, class_codes, is_foreign, label_array
 from ..data import Data, total, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured

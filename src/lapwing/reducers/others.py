@@ -18,9 +18,16 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
-from .._arrays import Array, is_foreign, row_blocks
 from .._extras import verbosity
-from .._validation import caller_stacklevel, check_count, check_in_memory, check_not_negative
+from .._validation import (
+    Array,
+    caller_stacklevel,
+    check_count,
+    check_in_memory,
+    check_not_negative,
+    is_foreign,
+    row_blocks,
+)
 from ..data import FLOATS, KINDS, Data, SparseData, canonical, validated
 from ..graphs import Graph, On, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import CONSTANT, ROUNDING, Free

@@ -17,9 +17,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto, maps
-from .._arrays import row_blocks
 from .._extras import verbosity
-from .._validation import check_choice, check_count, check_positive
+from .._validation import check_choice, check_count, check_positive, row_blocks
 from ..data import EPS, FLOATS, Data, KernelData, validated
 from ..graphs import Graph
 from ..maps import CONSTANT, ROUNDING, Coordinates, Kernel, tell_hidden

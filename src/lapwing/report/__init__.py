@@ -14,8 +14,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._extras import require
-from .._files import write_whole
+from .._extras import require, write_whole
 from .._validation import check_count
 from ._content import atlas, content
 

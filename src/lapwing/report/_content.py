@@ -17,9 +17,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from .._arrays import spread_rows
 from .._extras import require
-from .._labels import class_codes
+from .._validation import class_codes, spread_rows
 from ..inspection import directions, loadings, stability
 from ..metrics import standard_error
 from ..selection import reducer_of

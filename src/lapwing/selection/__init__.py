@@ -1,6 +1,6 @@
 """Validation by scikit-learn's tools: where some labels are unknown, in the order of time, and of searches."""
 
-from .._public import public
+from .._documented import public
 from ._labels import (
     LabelledSplit,
     SemiSupervised,

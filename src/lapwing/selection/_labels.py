@@ -21,9 +21,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import count_rows, some_rows
-from .._labels import class_codes, known_labels
-from .._validation import check_count, check_rows
+from .._validation import check_count, check_rows, class_codes, count_rows, known_labels, some_rows
 from ..metrics import mean_average_precision
 from ..reducers import Reducer
 

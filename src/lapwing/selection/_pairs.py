@@ -13,8 +13,7 @@ from sklearn.metrics import ndcg_score
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold
 from sklearn.preprocessing import normalize
 
-from .._arrays import row_blocks
-from .._validation import check_count
+from .._validation import check_count, row_blocks
 from ..graphs import Pairs
 
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.linalg import orth
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 
-from .._public import public
+from .._documented import public
 from . import _ways as ways
 from ._block import block_largest
 from ._certificate import TOLERANCES as TOLERANCES

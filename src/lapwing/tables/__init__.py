@@ -6,7 +6,7 @@ Parquet (``.parquet``, ``.pq``), NumPy (``.npy``, ``.npz``), Matrix Market (``.m
 without the header. :class:`Preparation` turns columns into numbers and categories.
 """
 
-from .._public import public
+from .._documented import public
 from .columns import check_suffix, write
 from .preparation import Preparation, UnseenCategories
 from .reading import batches, files_of, has_columns, read

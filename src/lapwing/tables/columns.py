@@ -18,8 +18,7 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from .._extras import require
-from .._files import replacing
+from .._extras import replacing, require
 from .cells import is_like_a_number, values_of
 from .preparation import listed
 from .table import FileError, Roles, Table, batch_rows, check_memory, known, opened, roles_of
