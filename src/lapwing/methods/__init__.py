@@ -7,12 +7,12 @@ from .locality import LPCA, LPP, NPE, OLPP, ONPP, TSA, KernelLPP, KernelNPE, Lap
 from .representation import GLPCA, L21PCA, MULTISPATI, ContrastivePCA, GraphPCA, RobustGLPCA
 from .spectral import LPI, DiffusionMaps, LaplacianEigenmaps, SpectralRegression
 
-# In the order of the tables, a family in a line or two.
-__all__ = ["LPP", "OLPP", "LPI", "NPE", "ONPP", "KernelLPP", "KernelNPE", "TSA"]  # noqa: RUF022
-__all__ += ["DiffusionMaps", "LaplacianEigenmaps", "SpectralRegression"]
-__all__ += ["DNE", "LFDA", "LPDP", "LSDA", "MFA", "MMC", "RCA", "KernelLDA", "KernelLFDA"]
+# In the order of the tables, a family per line.
+__all__ = ["LPP", "OLPP", "LPI", "NPE", "ONPP", "KernelLPP", "KernelNPE", "TSA"]
+__all__ += ["LaplacianEigenmaps", "DiffusionMaps", "SpectralRegression"]
+__all__ += ["MMC", "LPDP", "MFA", "DNE", "LFDA", "LSDA", "RCA", "KernelLDA", "KernelLFDA"]
 __all__ += ["LPCA", "TangentialMaps"]
-__all__ += ["GLPCA", "L21PCA", "MULTISPATI", "ContrastivePCA", "GraphPCA", "RobustGLPCA"]
-__all__ += ["FisherScore", "LaplacianScore"]
+__all__ += ["GLPCA", "RobustGLPCA", "L21PCA", "GraphPCA", "MULTISPATI", "ContrastivePCA"]
+__all__ += ["LaplacianScore", "FisherScore"]
 #: The classes by name, in the order of the tables.
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}
