@@ -24,7 +24,7 @@ import numpy as np
 from distributed import Client, LocalCluster, wait
 
 from lapwing import LPP
-from lapwing.blocks import _dask
+from lapwing import blocks as in_blocks
 from lapwing.graphs import KNN
 
 CLUSTERS, N_COMPONENTS = 50, 16
@@ -64,14 +64,14 @@ class Watch:
     """Stands in for the function that every pass goes through, and notes what it moves and how long it takes."""
 
     def __init__(self, client: Client):
-        self.client, self.passes, self._own = client, {}, _dask.computed
+        self.client, self.passes, self._own = client, {}, in_blocks.computed
 
     def __enter__(self) -> Watch:
-        _dask.computed = self.computed
+        in_blocks.computed = self.computed
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _dask.computed = self._own
+        in_blocks.computed = self._own
 
     def computed(self, tasks: list, doing: str) -> list:
         before, start = logs(self.client)[2], time.perf_counter()
@@ -121,7 +121,7 @@ def joins(blocks: int) -> int:
     """Results that are joined in all: those of blocks, and of joins below the last."""
     inputs = 0
     while blocks > 1:
-        inputs, blocks = inputs + blocks, -(-blocks // _dask.FAN_IN)
+        inputs, blocks = inputs + blocks, -(-blocks // in_blocks.FAN_IN)
     return inputs
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py                 10⁴ ... 10⁷ rows of 64 float32 features: time, memory, a plot; about 15 minutes
     python benchmarks/scale.py --most 1e6      less of it
-    python benchmarks/scale.py --kinds         Parquet, Zarr and memory maps at 10⁶ rows
+    python benchmarks/scale.py --kinds         Zarr and memory maps at 10⁶ rows
     python benchmarks/scale.py --extrapolate   what 10⁹ rows of 768 features would take on 100 workers
     python benchmarks/scale.py --accuracy      only the comparison with the whole graph at 10⁵ rows, and on MNIST (LAPWING_DATA)
     python benchmarks/scale.py --against ../before/src   time and memory of 10⁶ and 10⁷ rows beside those of another checkout
@@ -25,7 +25,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from sklearn import config_context
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 D, CLASSES, BLOCK, QUERIES = 64, 20, 100_000, 20_000
@@ -56,10 +55,6 @@ def written(folder: Path, n: int) -> Path:
 
 
 def opened(path: Path, kind: str):
-    if kind == "parquet":
-        import pyarrow.dataset
-
-        return pyarrow.dataset.dataset(path)
     if kind == "zarr":
         import zarr
 
@@ -76,16 +71,15 @@ def graph_of(what: str):
 def fit(path: str, what: str, kind: str) -> None:
     """One fit, in this process; prints its time and the most memory that was resident."""
     from lapwing import LPP, MMC
-    from lapwing.blocks import as_blocks
+    from lapwing.blocks import BlockData, Blocks
 
     X = opened(Path(path), kind)
-    if kind == "npy" and what != "exact":
-        with config_context(working_memory=0):
-            X = as_blocks(X)  # in blocks whatever the size
-    model, y = LPP(16, graph=graph_of(what)), None
+    n, model, y = X.shape[0], LPP(16, graph=graph_of(what)), None
     if what == "MMC":
-        n = X.shape[0]
         model, y = MMC(16), np.concatenate([rows(s, min(s + BLOCK, n))[1] for s in range(0, n, BLOCK)]).astype(np.int8)
+    if kind == "npy" and what != "exact":  # in blocks whatever the size
+        X = BlockData(Blocks(X))
+        X.y = y
     start, worked = time.perf_counter(), time.process_time()
     model.fit(X, y)
     seconds, worked = time.perf_counter() - start, time.process_time() - worked
@@ -170,25 +164,18 @@ def plotted(found: list[dict], path: Path) -> None:
 
 
 def kinds(folder: Path) -> list[dict]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
     import zarr
 
     n = 1_000_000
     path = written(folder, n)
     X = np.load(path, mmap_mode="r")
-    parquet, zarred = folder / "rows.parquet", folder / "rows.zarr"
-    if not parquet.exists():
-        schema = pa.schema([(f"x{j}", pa.float32()) for j in range(D)])
-        with pq.ParquetWriter(parquet, schema) as writer:
-            for start in range(0, n, BLOCK):
-                part = np.array(X[start : start + BLOCK])
-                writer.write_table(pa.table([pa.array(part[:, j]) for j in range(D)], schema=schema))
+    zarred = folder / "rows.zarr"
+    if not zarred.exists():
         array = zarr.create_array(str(zarred), shape=X.shape, chunks=(BLOCK, D), dtype="float32")
         for start in range(0, n, BLOCK):
             array[start : start + BLOCK] = X[start : start + BLOCK]
     found = []
-    for kind, place in (("npy", path), ("parquet", parquet), ("zarr", zarred)):
+    for kind, place in (("npy", path), ("zarr", zarred)):
         found.append({"kind": kind, **measured(place, "queries", kind)})
         print(f"{kind:<8} {found[-1]['seconds']:8.1f} s  {found[-1]['bytes'] / 2**20:8.0f} MiB", flush=True)
     return found

@@ -9,7 +9,7 @@ fits 200,000 rows in blocks and compares the result with a fit in memory.
 
 # %%
 # Dask comes with the extra ``dask``. Without it, this example stops here with a
-# sentence. Parquet folders, Zarr arrays and memory maps of NumPy are read in blocks in
+# sentence. Zarr arrays and memory maps of NumPy are read in blocks in
 # the same way.
 
 import time

@@ -87,17 +87,6 @@ def _memmap(X: np.ndarray, folder: Path) -> Any:
     return np.memmap(folder / "X.bin", X.dtype, "r", shape=X.shape)
 
 
-def _parquet(X: np.ndarray, folder: Path) -> Any:
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-    import pyarrow.parquet as pq
-
-    table = pa.table({f"column {j}": X[:, j] for j in range(X.shape[1])})
-    for part, start in enumerate(range(0, len(X), 410)):
-        pq.write_table(table.slice(start, 410), folder / f"{part}.parquet", row_group_size=137)
-    return ds.dataset(folder)
-
-
 def _zarr(X: np.ndarray, folder: Path) -> Any:
     import zarr
 
@@ -112,7 +101,6 @@ def _dask(X: np.ndarray, folder: Path) -> Any:
 
 BLOCKS: dict[str, tuple[Callable[[np.ndarray, Path], Any], tuple[str, ...]]] = {
     "memmap": (_memmap, ()),
-    "Parquet": (_parquet, ("pyarrow",)),
     "Zarr": (_zarr, ("zarr",)),
     "Dask": (_dask, ("dask",)),
 }

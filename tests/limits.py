@@ -109,12 +109,11 @@ def listed_up_to(monkeypatch, links):
 
 def small_blocks(monkeypatch, size=4096):
     """Rows in blocks are read in blocks of so many bytes."""
-    monkeypatch.setattr("lapwing.blocks._sources.BLOCK_BYTES", size)
+    monkeypatch.setattr("lapwing.blocks.BLOCK_BYTES", size)
 
 
 def little_memory(monkeypatch, size):
     """Rows on disk that take more bytes than this are not loaded."""
-    monkeypatch.setattr("lapwing.blocks._sources.working_memory", lambda: size)
     monkeypatch.setattr("lapwing.blocks.working_memory", lambda: size)
     monkeypatch.setattr("lapwing.blocks.HELD_SHARE", 1e9)
 

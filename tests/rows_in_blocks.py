@@ -4,10 +4,6 @@ from functools import cache
 
 import dask.array as da
 import numpy as np
-import pyarrow as pa
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
-import pytest
 import zarr
 from scipy import sparse
 from sklearn import config_context
@@ -65,23 +61,6 @@ def memmap(array, folder, mode="r", name="X"):
     return np.memmap(path, array.dtype, mode, shape=array.shape)
 
 
-def table(X, **others):
-    return pa.table({**{f"column {j}": X[:, j] for j in range(X.shape[1])}, **others})
-
-
-def parquet(X, folder, **others):
-    pq.write_table(table(X, **others), folder / "X.parquet", row_group_size=137)
-    return ds.dataset(folder / "X.parquet")
-
-
-def several_files(X, folder, **others):
-    starts = [0, 1, 400, 400, 777, len(X)]  # one row, many, none
-    whole = table(X, **others)
-    for i in range(5):
-        pq.write_table(whole.slice(starts[i], starts[i + 1] - starts[i]), folder / f"{i}.parquet")
-    return ds.dataset(folder)
-
-
 KINDS = {
     "memmap": memmap,
     "memmap r+": lambda X, folder: memmap(X, folder, "r+"),
@@ -89,8 +68,6 @@ KINDS = {
         np.asfortranarray(X).T.tofile(folder / "F.bin")
         or np.memmap(folder / "F.bin", X.dtype, "r", shape=X.shape, order="F")
     ),
-    "parquet": parquet,
-    "several files": several_files,
     "zarr": lambda X, folder: zarr.array(X, chunks=(37, X.shape[1])),
     "zarr by columns": lambda X, folder: zarr.array(X, chunks=(len(X), 2)),
     "dask": lambda X, folder: da.from_array(X, chunks=(61, X.shape[1])),
@@ -172,8 +149,3 @@ def hard(name):
         "many columns": lambda: np.column_stack([X, rng.randn(N, 20)]) + 1e5,
         "sorted by class": lambda: X[np.argsort(y)] + 100 * np.sort(y)[:, None],
     }[name](), np.sort(y) if name == "sorted by class" else y
-
-
-def X_named(X):  # noqa: N802
-    pandas = pytest.importorskip("pandas")
-    return pandas.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])

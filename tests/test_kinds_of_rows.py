@@ -73,22 +73,12 @@ def test_sums_over_classes(by_class):
             summary.form(uneven, about)
 
 
-class InParts(Blocks):
-    """An array in blocks of a few rows."""
-
-    def __init__(self, X):
-        self._X, self.shape, self.dtype = X, X.shape, X.dtype
-
-    def _read(self):
-        return (self._X[start : start + 7] for start in range(0, self.shape[0], 7))
-
-
 ALL_ROWS = [Request(3), Request(3, "cosine"), Request(2, among="same_class")]
 
 
 def in_blocks(X, y):
     """Rows in blocks whose neighbours are all asked for, so that all are held."""
-    return BlockData(InParts(X), y, requests=ALL_ROWS).with_neighbors(ALL_ROWS)
+    return BlockData(Blocks(X), y, requests=ALL_ROWS).with_neighbors(ALL_ROWS)
 
 
 def test_blocks_are_held_where_all_rows_are_asked_for(monkeypatch):
@@ -101,7 +91,7 @@ def test_rows_that_are_not_held_are_summed_up():
     rng = np.random.RandomState(0)
     X, y = rng.standard_normal((60, 5)) * np.arange(1, 6) + 1e4, rng.randint(-1, 3, 60)
     request, scale, data = Request(3, queries=6), 1.0 + np.arange(5), Data(X, y)
-    rows = BlockData(InParts(X), y, requests=[request], by_class=True)
+    rows = BlockData(Blocks(X), y, requests=[request], by_class=True)
     np.testing.assert_allclose(rows.deviations, data.deviations, rtol=1e-9)
     np.testing.assert_array_equal(rows.class_sizes, data.class_sizes)
     found, data = rows.divided(scale).with_neighbors([request]), data.divided(scale)

@@ -72,8 +72,6 @@ SAMPLED = KNN(5, queries=300)
 class Parts(Blocks):
     """The digits in three blocks."""
 
-    shape, dtype = X.shape, X.dtype
-
     def each(self, function, doing):
         parts = [function(first, X[first : first + 600]) for first in (0, 600, 1200)]
         return [reduce(iadd, part) for part in zip(*parts, strict=True)]
@@ -108,8 +106,8 @@ BARS = {
     "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),
     "tensor": (tensor, lambda rows: LPP(10).fit(rows), 80, 150, 12),
     "blocks": (
-        lambda: LPP(5, graph=SAMPLED),
-        lambda model: model._fit(BlockData(Parts(), requests=SAMPLED.requests())),
+        lambda: (LPP(5, graph=SAMPLED), Parts(X)),
+        lambda given: given[0]._fit(BlockData(given[1], requests=SAMPLED.requests())),
         85,
         190,
         13,

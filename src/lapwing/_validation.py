@@ -22,10 +22,10 @@ BLOCK_BYTES = 1 << 22  # bytes per block of rows: large enough for BLAS, small e
 # Products of few columns are added up fastest in blocks of a quarter of this size, but these have at least so many rows.
 LONG_ROWS = 512
 WORD_SHARE = 0.05  # rows of which a smaller share of entries is not 0 are rows of words, dense or sparse
+# Parquet files are read in blocks by dask.
+IN_BLOCKS = "in blocks, dask.dataframe.read_parquet({})[columns].to_dask_array(lengths=True)"
 # What holds no rows, by the package and the name of its class, and what to pass in its place.
 NO_ROWS = {
-    ("pyarrow", "ParquetFile"): "X.read().to_pandas(), or pyarrow.dataset.dataset(path), which is read in blocks",
-    ("pyarrow", "Scanner"): "the data set that it reads, or lapwing.blocks.as_blocks(dataset, columns=[...])",
     ("polars", "LazyFrame"): "X.collect()",
     ("zarr", "Group"): "an array of two dimensions that it holds",
     ("dask", "DataFrame"): "a dask array, such as X.to_dask_array(lengths=True), or X.compute() if there is room",
@@ -102,8 +102,11 @@ def check_rows(X: Any) -> None:
     """Raise where X is something that no method can read rows from."""
     package, name = type(X).__module__.partition(".")[0].partition("_")[0], type(X).__name__
     remedy = NO_ROWS.get((package, name))
-    if isinstance(X, str | PathLike):
-        remedy = f"lapwing.tables.read({str(X)!r}).X, or, to be read in blocks, pyarrow.dataset.dataset({str(X)!r})"
+    if package == "pyarrow" and not hasattr(X, "to_pandas"):  # a file, a data set or a scanner
+        remedy = f"pandas.read_parquet(path) if there is room, or, {IN_BLOCKS.format('path')}"
+    elif isinstance(X, str | PathLike):
+        is_parquet = str(X).endswith((".parquet", ".pq"))
+        remedy = f"lapwing.tables.read({str(X)!r}).X" + f", or, {IN_BLOCKS.format(repr(str(X)))}" * is_parquet
     elif isinstance(X, Iterator):
         remedy = "an array, such as numpy.array(list(X)), or its parts to partial_fit, where the method has it"
     if remedy:
@@ -114,20 +117,13 @@ def check_rows(X: Any) -> None:
 def check_in_memory(X: Any, who: str) -> None:
     """Raise where ``who`` needs all rows in memory, and X is on disk, on a cluster, or no rows at all."""
     check_rows(X)
-    package, name = type(X).__module__.partition(".")[0], type(X).__name__
-    if package == "pyarrow" and hasattr(X, "to_table"):
-        kind, remedy = f"a pyarrow {name}", "X.to_table().to_pandas()"
-    elif any(base.__module__ == f"{__package__}.blocks._sources" for base in type(X).__mro__):
-        kind, remedy = "rows in blocks", "X.load()"
-    elif package in ("dask", "zarr") and getattr(X, "nbytes", 0) > (room := get_config()["working_memory"]) * 2**20:
-        kind = f"a {package} array of {X.nbytes / 2**20:,.0f} MiB, above the working_memory of {room:,} MiB"
-        remedy = "numpy.asarray(X)"
-    else:
-        return
-    raise TypeError(
-        f"{who} needs all rows in memory, and X is {kind}; pass {remedy} if there is room for it, or a part of the rows. "
-        "LPP, MMC and the scores of features are among the methods that read rows in blocks"
-    )
+    package = type(X).__module__.partition(".")[0]
+    if package in ("dask", "zarr") and getattr(X, "nbytes", 0) > (room := get_config()["working_memory"]) * 2**20:
+        raise TypeError(
+            f"{who} needs all rows in memory, and X is a {package} array of {X.nbytes / 2**20:,.0f} MiB, above the "
+            f"working_memory of {room:,} MiB; pass numpy.asarray(X) if there is room for it, or a part of the rows. "
+            "LPP, MMC and the scores of features are among the methods that read rows in blocks"
+        )
 
 
 def rows_by_number(X: Any, who: str) -> Any:
@@ -237,9 +233,7 @@ def spread_rows(n: int, most: int) -> np.ndarray:
 
 
 def count_rows(X: Any) -> int:
-    """The number of rows of an array, a list, a data frame or a data set."""
-    if hasattr(X, "count_rows"):  # a data set of pyarrow
-        return X.count_rows()
+    """The number of rows of an array, a list or a data frame."""
     return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
 
 

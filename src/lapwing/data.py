@@ -49,8 +49,8 @@ ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that powers of them leave the range of floating point; scale X first"
 # The largest entry is between these, so that sums of fourth powers stay in the range of floating point.
 LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-60, "float32": 1e-31}, 1e60
-# Modules that take arrays of other libraries, and rows in blocks, imported when such X comes.
-KINDS = {"dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.partition(".")[0]: "blocks"}
+# Modules that take rows in blocks, imported when such X comes.
+KINDS = {"dask": "blocks", "zarr": "blocks"}
 
 
 def validated(

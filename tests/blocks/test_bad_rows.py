@@ -32,7 +32,6 @@ def bad_rows():
 
 @pytest.mark.parametrize("rows", list(bad_rows()))
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.filterwarnings("ignore:X has feature names")
 def test_nan_and_infinity_are_named(kind, rows, tmp_path):
     """By the block, its first row, and the row."""
     good = data()[0]
@@ -53,8 +52,8 @@ def test_nan_and_infinity_are_named(kind, rows, tmp_path):
         ((900,), "f8", r"X has 1 dimensions, shape \(900,\)"),
         ((3, 4, 5), "f8", "X has 3 dimensions"),
         ((30, 4), "c16", "holds complex128, not numbers"),
-        ((30, 0), "f8", r"X has 0 features, shape \(30, 0\)"),
-        ((1, 4), "f8", "X has 1 samples, but 2"),
+        ((30, 0), "f8", "X has 30 samples and 0 features, but"),
+        ((1, 4), "f8", "X has 1 samples and 4 features, but 2"),
         ((0, 4), "f8", "X has 0 samples"),
         ((30, 4), "f8", "X is constant"),
     ],
@@ -88,8 +87,6 @@ def test_bad_labels(tmp_path):
             clone(model).fit(blocks, y[:-1])
         with pytest.raises(ValueError, match="one class only"):
             clone(model).fit(blocks, np.zeros(N, int))
-        with pytest.raises(ValueError, match="1d array"):
-            clone(model).fit(blocks, "label")  # no Parquet
 
 
 def test_transform_of_another_number_of_columns():

@@ -40,7 +40,7 @@ SOME_METHODS = ["LPP", "MMC", "LPCA", "LaplacianScore"]
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [(name, kind) for name in METHODS for kind in (KINDS if name in SOME_METHODS else ["several files"])],
+    [(name, kind) for name in METHODS for kind in (KINDS if name in SOME_METHODS else ["zarr"])],
 )
 def test_blocks_are_rows_in_memory(name, kind, tmp_path):
     X, y = data()
@@ -53,7 +53,7 @@ def test_blocks_are_rows_in_memory(name, kind, tmp_path):
     assert type(Z) is np.ndarray
 
 
-@pytest.mark.parametrize("kind", ["memmap", "parquet", "zarr", "dask"])
+@pytest.mark.parametrize("kind", ["memmap", "zarr", "dask"])
 @pytest.mark.parametrize("name", ["LPP", "whole rank", "MMC", "ONPP", "LPCA", "FisherScore", "OtherClass"])
 def test_float32(name, kind, tmp_path):
     X, y = data(dtype=np.float32)

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from lapwing import DNE, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP, FisherScore, LaplacianScore
-from lapwing.blocks import as_blocks
+from lapwing.blocks import DaskBlocks
 from lapwing.graphs import KNN, Repulsion, SameClass
 
 dask = pytest.importorskip("dask")
@@ -392,7 +392,7 @@ def test_a_graph_of_all_rows_needs_them_in_memory(client):
 def test_rows_are_taken_from_their_blocks_alone():
     X, _ = data()
     D_ = pieces([X[:100], X[100:200] * np.nan, X[200:]])
-    blocks = as_blocks(D_)
+    blocks = DaskBlocks(D_)
     assert_array_equal(blocks.take(np.array([0, 99, 200, 402])), X[[0, 99, 200, 402]])
     assert_array_equal(blocks.take(np.arange(50)), X[:50])
     with pytest.raises(ValueError, match="block 1 of X"):

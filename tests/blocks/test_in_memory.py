@@ -7,7 +7,6 @@ from sklearn.datasets import make_blobs
 from sklearn.neighbors import KNeighborsClassifier
 
 import lapwing
-from lapwing.blocks import as_blocks
 from lapwing.clustering import NormalizedCut
 from lapwing.comparison import compare
 from lapwing.graphs import KNN, Repulsion
@@ -29,11 +28,6 @@ def path(tmp_path):
     return tmp_path / "rows.parquet"
 
 
-@pytest.fixture
-def rows(path):
-    return dataset.dataset(path)
-
-
 MODEL = lapwing.MMC(2).fit(X, y)
 CALLS = {
     "compare": lambda R: compare(R, y, methods=["PCA"], dimensions=[1]),
@@ -49,17 +43,23 @@ CALLS = {
 
 
 @pytest.mark.parametrize("who", CALLS)
-def test_functions_that_need_all_rows_name_themselves_and_the_remedy(who, rows):
-    for given, remedy in ((rows, r"X\.to_table\(\)\.to_pandas\(\)"), (as_blocks(rows), r"X\.load\(\)")):
-        with pytest.raises(TypeError, match=f"^{who} needs all rows in memory.*pass {remedy}"):
-            CALLS[who](given)
+def test_functions_that_need_all_rows_name_themselves_and_the_remedy(who):
+    array = pytest.importorskip("dask.array").from_array(X, chunks=(40, -1))
+    remedy = r"dask array.*working_memory.*pass numpy\.asarray\(X\)"
+    with (
+        sklearn.config_context(working_memory=0.001),
+        pytest.raises(TypeError, match=f"^{who} needs all rows in memory.*{remedy}"),
+    ):
+        CALLS[who](array)
 
 
-def test_the_remedies_work(rows):
-    expected = lapwing.LaplacianEigenmaps(2).fit(X).embedding_
-    pytest.importorskip("pandas")
-    for given in (rows.to_table().to_pandas(), as_blocks(rows).load()):
-        np.testing.assert_allclose(lapwing.LaplacianEigenmaps(2).fit(given).embedding_, expected)
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, which dask uses
+def test_dask_reads_parquet_in_blocks(path):
+    """As the errors say."""
+    frame = pytest.importorskip("dask.dataframe").read_parquet(str(path))
+    rows = frame[[f"x{i}" for i in (3, 1, 2)]].to_dask_array(lengths=True)
+    expected = lapwing.MMC(2).fit(X[:, [3, 1, 2]], y)
+    np.testing.assert_allclose(lapwing.MMC(2).fit(rows, y).components_, expected.components_, atol=1e-9)
 
 
 @pytest.mark.parametrize("who", [*CALLS, "LPP", "FisherScore", "TSA", "KernelLPP", "SemiSupervised"])
@@ -69,9 +69,10 @@ def test_what_holds_no_rows_is_refused_in_words(who, path):
         call = SemiSupervised(lapwing.LPP(2), KNeighborsClassifier(1)).fit
         call = lambda R, fit=call: fit(R, y)  # noqa: E731
     for given, words in (
-        (str(path), r"pass lapwing\.tables\.read\("),
-        (path, r"pass lapwing\.tables\.read\("),
-        (parquet.ParquetFile(path), r"ParquetFile; pass X\.read\(\)\.to_pandas\(\)"),
+        (path, rf"pass lapwing\.tables\.read\('{path}'\)\.X, or, in blocks, dask\.dataframe\.read_parquet\('{path}'\)"),
+        ("rows.csv", r"pass lapwing\.tables\.read\('rows\.csv'\)\.X$"),
+        (parquet.ParquetFile(path), r"ParquetFile; pass pandas\.read_parquet.*dask\.dataframe\.read_parquet\(path\)"),
+        (dataset.dataset(path), r"FileSystemDataset; pass pandas\.read_parquet.*dask\.dataframe\.read_parquet\(path\)"),
         ((row for row in X), "generator; pass an array"),
     ):
         with pytest.raises(TypeError, match=words):
@@ -89,16 +90,10 @@ def test_lazy_frames_and_groups(tmp_path):
             call(group)
 
 
-def test_arrays_larger_than_the_working_memory_are_not_loaded(tmp_path):
+def test_arrays_below_the_working_memory_are_loaded():
     array = pytest.importorskip("dask.array").from_array(X, chunks=(40, -1))
     expected = lapwing.GLPCA(2).fit(X).embedding_
     np.testing.assert_allclose(lapwing.GLPCA(2).fit(array).embedding_, expected)
-    with sklearn.config_context(working_memory=0.001):
-        with pytest.raises(
-            TypeError, match=r"GLPCA needs all rows in memory.*dask array.*working_memory.*numpy\.asarray\(X\)"
-        ):
-            lapwing.GLPCA(2).fit(array)
-        np.testing.assert_allclose(lapwing.GLPCA(2).fit(np.asarray(array)).embedding_, expected)
 
 
 def test_zarr_arrays_are_loaded_where_rows_are_chosen(tmp_path):
@@ -109,12 +104,13 @@ def test_zarr_arrays_are_loaded_where_rows_are_chosen(tmp_path):
     np.testing.assert_array_equal(lapwing.stability(MODEL, stored, y, n_draws=3).angles, expected)
 
 
-def test_tables_of_pyarrow_are_refused_where_rows_are_chosen(rows):
+def test_tables_of_pyarrow_are_refused_where_rows_are_chosen():
     with pytest.raises(TypeError, match=r"stability takes rows by their numbers.*pass X\.to_pandas\(\)"):
-        lapwing.stability(MODEL, rows.to_table(), y)
+        lapwing.stability(MODEL, pa.table({f"x{i}": X[:, i] for i in range(6)}), y)
 
 
-def test_semi_supervised_reads_data_sets(rows):
+def test_semi_supervised_reads_blocks():
+    rows = pytest.importorskip("dask.array").from_array(X, chunks=(40, -1))
     some = np.where(np.arange(120) % 3, y, -1)
     models = [SemiSupervised(lapwing.LPP(2, graph="semi"), KNeighborsClassifier(1)).fit(R, some) for R in (rows, X)]
     np.testing.assert_array_equal(models[0].predict(rows), models[1].predict(X))
@@ -128,7 +124,8 @@ def test_memory_maps_are_arrays_to_kernels(tmp_path):
         np.testing.assert_allclose(lapwing.KernelLDA().fit(mapped, y).transform(X), expected, atol=1e-10)
 
 
-def test_graphs_that_need_all_rows_name_their_parameter(rows):
+def test_graphs_that_need_all_rows_name_their_parameter():
+    rows = pytest.importorskip("dask.array").from_array(X, chunks=(40, -1))
     with sklearn.config_context(working_memory=0.001):
         with pytest.raises(
             ValueError, match=r"^penalty=ClosestPairs\(20\) of MFA cannot be built: .*penalty=Repulsion"

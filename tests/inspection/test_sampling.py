@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 from helpers import form
 from limits import large_from, little_memory, sampled_from
 from scipy import sparse
@@ -14,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import lapwing
 from lapwing import LPCA, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, FisherScore, KernelLPP, LaplacianScore
-from lapwing.blocks import as_blocks
+from lapwing.blocks import is_on_disk
 from lapwing.graphs import KNN, CodingLength, On, Reconstruction, Repulsion, SameClass
 from lapwing.inspection import sampling_error
 
@@ -169,11 +170,15 @@ def test_rows_on_disk(tmp_path, monkeypatch):
     np.save(tmp_path / "rows.npy", X)
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
     little_memory(monkeypatch, 1000)
-    assert as_blocks(rows) is not None
+    assert is_on_disk(rows)
     model = LPP(2, graph=NEAR).fit(rows)
     assert sampling_error(model, rows) == pytest.approx(sampling_error(LPP(2, graph=NEAR).fit(X), X))
-    with pytest.raises(TypeError, match=r"sampling_error needs all rows in memory.*or a part of the rows"):
-        sampling_error(model, as_blocks(rows))
+    array = pytest.importorskip("dask.array").from_array(X)
+    with (
+        sklearn.config_context(working_memory=0.001),
+        pytest.raises(TypeError, match=r"sampling_error needs all rows in memory.*or a part of the rows"),
+    ):
+        sampling_error(model, array)
 
 
 def test_directions_that_the_other_sample_does_not_see():

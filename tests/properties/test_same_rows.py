@@ -94,26 +94,6 @@ def test_files(model, drawn):
         check(model, X, y, fitted)
 
 
-@tried(models(), data)
-def test_parquet(model, drawn):
-    arrow, files = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    datasets = pytest.importorskip("pyarrow.dataset")
-    X, y = made(drawn)
-    with TemporaryDirectory() as folder:
-        table = arrow.table({f"x{j}": column for j, column in enumerate(X.T)})
-        files.write_table(table, f"{folder}/X.parquet", row_group_size=37)
-        with in_blocks(X):
-            fitted = quietly(lambda: clone(model).fit(datasets.dataset(f"{folder}/X.parquet"), y))
-        check(model, X, y, bare(fitted))
-
-
-def bare(fitted):
-    """Without the names of columns, which rows in memory have none of."""
-    if not isinstance(fitted, str):
-        del fitted.feature_names_in_
-    return fitted
-
-
 @tried(models(), data, st.integers(7, 80), examples=10)
 def test_dask(model, drawn, chunk):
     arrays = pytest.importorskip("dask.array")

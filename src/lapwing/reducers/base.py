@@ -122,11 +122,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples; of ``TSA`` images, of shape (n_samples, n1, n2, ...). Most linear methods, and the scores, also take
-            rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a Parquet data set of
-            pyarrow, a Zarr array, or a dask array.
+            rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a Zarr array, or a dask
+            array.
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown, which only graphs such as ``SameClass()`` use. The graph ``Target`` takes numbers, or
-            a matrix of targets, NaN where unknown. For a Parquet data set it may be the name of the column of labels.
+            a matrix of targets, NaN where unknown.
         **weights : dict
             ``sample_weight``, an array of shape (n_samples,): how many samples each row stands for. A weight of 2 is the row
             twice, a weight of 0 is no such row, and fractions are in between. It acts only where graphs are of classes alone
@@ -176,8 +176,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         self.n_features_in_ = data.n_columns
         if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
             validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
-        elif getattr(data.given, "feature_names", None) is not None:
-            self.feature_names_in_ = np.asarray(data.given.feature_names, dtype=object)
         return data.to_caller(self)
 
     def _pose(
@@ -453,19 +451,17 @@ def with_requests(estimator: Any, data: Any) -> Data:
         if graph is None or (why := graph.why_all_rows()) is None:
             continue
         if data.X.array is not None:
-            rows = validated(estimator, data.X.array, data.y, data.weights)
-            rows.given = data.given
-            return rows
+            return validated(estimator, data.X.array, data.y, data.weights)
         raise ValueError(f"{name}={graph!r} of {type(estimator).__name__} cannot be built: {why}")
     graphs = estimator._graphs(data)
     data.require_room(graphs.requests)
     codes = None
     if get_tags(estimator).target_tags.required or graphs.reads_labels:
-        codes = class_codes(data.X.labels(data.y), data.n)[0]
+        codes = class_codes(data.y, data.n)[0]
         codes = codes.astype(np.min_scalar_type(-int(codes.max()) - 1))
         codes = codes if data.weights is None else np.where(data.weights > 0, codes, -1)  # a weight of 0 is no such row
     weighs = any(leaf.weighs_classes for leaf in graphs.leaves if leaf.reads_labels and not leaf.requests())
-    return data.having(codes, graphs.requests, codes is not None and weighs)
+    return type(data)(data.X, codes, data.weights, graphs.requests, codes is not None and weighs)
 
 
 def store_parameters(cls: type, without: Sequence[str] = ()) -> None:
