@@ -81,7 +81,7 @@ def test_the_code_without_all_labels(unknown):
         y, methods = None, ["PCA", "LPP"]
     else:
         y, methods = np.where(np.arange(178) % unknown == 0, -1, y), ["LDA", "LPP"]
-    found = compare(X, y, methods=methods, dimensions=[1, 2], cv=3)
+    found = compare(X, y, methods=methods, dimensions=[1, 2], cv=3, judge="nearest")
     for row in found.summary():
         assert run(program(found, row["method"]), X=X, y=y)["scores"].mean() == pytest.approx(row["mean"], abs=1e-12)
 
@@ -93,7 +93,9 @@ def test_the_code_of_text_labels_with_unknown_ones(kind):
     X, y = load_wine(return_X_y=True)
     y = kind(np.where(np.arange(178) % 3 == 0, "-1", np.array(["a", "b", "c"])[y]).tolist())
     methods = ["LDA", "LPP + spread labels"]
-    found = compare(X, y, methods=methods, dimensions=[2], cv=StratifiedShuffleSplit(3, random_state=0))
+    found = compare(
+        X, y, methods=methods, dimensions=[2], cv=StratifiedShuffleSplit(3, random_state=0), judge="nearest"
+    )
     assert list(found.classes) == ["a", "b", "c"]
     before = copy.deepcopy(y)
     for row in found.summary():
@@ -104,7 +106,14 @@ def test_the_code_of_text_labels_with_unknown_ones(kind):
 def test_the_code_of_pipelines_and_splitters(digits):
     X, y = digits
     methods = {"scaled": make_pipeline(StandardScaler(), LPP(graph=KNN(7) & SameClass(), pca=0.9))}
-    found = compare(X, y, methods=methods, dimensions=[3], cv=RepeatedKFold(n_splits=2, n_repeats=2, random_state=3))
+    found = compare(
+        X,
+        y,
+        methods=methods,
+        dimensions=[3],
+        cv=RepeatedKFold(n_splits=2, n_repeats=2, random_state=3),
+        judge="nearest",
+    )
     assert run(program(found, "scaled"), X=X, y=y)["scores"].mean() == found.best["mean"]
 
 
@@ -188,7 +197,7 @@ def test_what_no_module_has_is_not_written(value):
 def test_the_code_says_what_it_needs(digits):
     X, y = digits
     mine = make_pipeline(FunctionTransformer(np.log1p), LPP())
-    found = compare(X, y, methods={"mine": mine}, dimensions=[2], cv=2)
+    found = compare(X, y, methods={"mine": mine}, dimensions=[2], cv=2, judge="nearest")
     code = program(found, "mine")
     assert "# define first: estimator, Pipeline(steps=[('functiontransformer', FunctionTransformer(func=<ufunc" in code
     assert run(code, X=X, y=y, estimator=found.estimator("mine"))["scores"].mean() == found.best["mean"]
@@ -197,7 +206,9 @@ def test_the_code_says_what_it_needs(digits):
 def test_the_code_of_an_estimator_from_outside(digits):
     X, y = digits
     scaled = make_pipeline(MinMaxScaler((0, 2)), LPP(pca=0.9))
-    found = compare(X, y, methods={"mine": outside.TimeLPP(), "scaled": scaled}, dimensions=[2, 3], cv=3)
+    found = compare(
+        X, y, methods={"mine": outside.TimeLPP(), "scaled": scaled}, dimensions=[2, 3], cv=3, judge="nearest"
+    )
     for row in found.summary():
         assert run(program(found, row["method"]), X=X, y=y)["scores"].mean() == row["mean"]
 
@@ -261,7 +272,7 @@ class Halves:
 
 def test_the_code_of_a_splitter_from_outside(digits):
     X, y = digits
-    found = compare(X, y, methods=["PCA"], dimensions=[3], cv=Halves())
+    found = compare(X, y, methods=["PCA"], dimensions=[3], cv=Halves(), judge="nearest")
     code = program(found, "PCA")
     assert "# define first: splitter, <" in code
     assert run(code, X=X, y=y, splitter=Halves())["scores"].mean() == found.best["mean"]
@@ -310,7 +321,7 @@ def nan_page(digits, found, tmp_path_factory):
 
 def test_a_recommended_model_that_does_not_solve_its_problem_is_a_caveat(tmp_path):
     X, y = load_wine(return_X_y=True)
-    found = compare(X, y, methods=["LPP"], dimensions=[2], cv=2)
+    found = compare(X, y, methods=["LPP"], dimensions=[2], cv=2, judge="nearest")
     assert "its eigenproblem" not in write_report(tmp_path / "page.html", found, X, y).read_text("utf-8")
     model = reducer_of(found.models["LPP"])
     model.certificate_ = dataclasses.replace(model.certificate_, residual=0.1)
@@ -331,7 +342,7 @@ def test_numbers_that_are_not_finite_are_none(nan_page):
 
 def test_one_of_a_kind_is_said_so(tmp_path):
     X = np.random.default_rng(0).standard_normal((40, 1))
-    path = write_report(tmp_path / "page.html", compare(X, methods=["PCA"], cv=2), X)
+    path = write_report(tmp_path / "page.html", compare(X, methods=["PCA"], cv=2, judge="nearest"), X)
     html = path.read_text("utf-8")
     assert "40 rows, 1 column. 1 setting of 1 method, scored" in html
     assert "PCA describes each row by 1 number in the place of 1 column." in html
@@ -350,7 +361,7 @@ def test_the_verdict_names_the_stronger_alternative():
 
 def test_one_row_of_a_rare_class_that_is_named(tmp_path):
     X, y = load_wine(return_X_y=True)
-    found = compare(X[:79], y[:79] == 1, methods=["PCA"], dimensions=[2], cv=2)
+    found = compare(X[:79], y[:79] == 1, methods=["PCA"], dimensions=[2], cv=2, judge="nearest")
     predicted = [np.zeros(len(fold), dtype=int) for fold in found.folds]
     predicted[0][np.flatnonzero(found.labels[found.folds[0]] == 1)[0]] = 1
     found = dataclasses.replace(found, predictions={("PCA", 2): predicted})
@@ -366,7 +377,7 @@ def test_columns_are_shown_in_the_units_of_the_file(tmp_path):
     age[7] = np.nan
     X = np.column_stack([(age - 49) / 18, town == "Ayr", town == "Bute", rng.standard_normal(60)])
     X[7, 0] = 0
-    found = compare(X, rng.integers(0, 2, 60), methods=["PCA"], dimensions=[2], cv=2)
+    found = compare(X, rng.integers(0, 2, 60), methods=["PCA"], dimensions=[2], cv=2, judge="nearest")
     columns = {"age": age, "town": town, "since": since}
     names = ["age", "town_Ayr", "town_Bute", "noise"]
     shown = content(found, X, None, **{**NOTHING, "feature_names": names}, max_points=10, columns=columns)
@@ -383,7 +394,7 @@ def test_columns_are_shown_in_the_units_of_the_file(tmp_path):
 
 def test_sparse_rows_are_shown_by_their_terms():
     X = sparse.random(60, 30, 0.3, random_state=0, format="csr")
-    found = compare(X, methods=["TruncatedSVD"], dimensions=[1, 2], cv=2)
+    found = compare(X, methods=["TruncatedSVD"], dimensions=[1, 2], cv=2, judge="nearest")
     shown = content(found, X, None, **{**NOTHING, "feature_names": [f"t{i}" for i in range(30)]}, max_points=10)
     assert shown["samples"]["texts"][0].split(", ")[0] == f"t{np.argmax(X[[0]].toarray())}"
 
@@ -690,7 +701,9 @@ def test_the_keyboard_reaches_every_sample(browser, digits_page):
 def hostile():
     X, y = load_wine(return_X_y=True)
     methods = {HOSTILE: LPP(), "PCA": make_pipeline(StandardScaler(), LPP(pca=0.9))}
-    return X, compare(X, np.array([HOSTILE + str(k) for k in y]), methods=methods, dimensions=[1, 2], cv=2)
+    return X, compare(
+        X, np.array([HOSTILE + str(k) for k in y]), methods=methods, dimensions=[1, 2], cv=2, judge="nearest"
+    )
 
 
 @pytest.mark.parametrize("kind", ["row", "text"])
@@ -809,7 +822,7 @@ def test_colour_by_feature(browser, wine_page):
 
 def test_one_dimension_is_drawn_as_histograms(browser, tmp_path):
     X, y = load_wine(return_X_y=True)
-    found = compare(X, y, methods=["LDA"], dimensions=[1], cv=2)
+    found = compare(X, y, methods=["LDA"], dimensions=[1], cv=2, judge="nearest")
     load(browser, write_report(tmp_path / "page.html", found))
     Z = found.spaces["LDA"][:, 0]
     for plot in ("plot-map", "plot-embedding"):
@@ -845,7 +858,7 @@ def test_one_dimension_is_one_picture(browser, tmp_path):
 
     X, y = load_wine(return_X_y=True)
     first = y < 2
-    found = compare(X[first], y[first], methods=["LDA", "PCA"], dimensions=[1, 5], cv=3)
+    found = compare(X[first], y[first], methods=["LDA", "PCA"], dimensions=[1, 5], cv=3, judge="nearest")
     assert found.choice == ("LDA", 1)
     load(browser, write_report(tmp_path / "page.html", found))
 
