@@ -1,9 +1,11 @@
 """What tests compare with, and how."""
 
 import re
+from functools import wraps
 from inspect import signature
 
 import numpy as np
+import pytest
 from oracles import laplacian
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -12,6 +14,33 @@ from lapwing import LPCA, LPDP, LPP, LSDA, NPE, TSA, KernelLPP, KernelNPE
 from lapwing.data import as_data
 from lapwing.graphs import CodingLength, Graph
 from lapwing.problem import degree_sum, laplacian_sum
+
+
+def each(names, cases):
+    """As ``pytest.mark.parametrize``, in one test: for many cases that take a moment each. All cases that fail are told."""
+    names, cases = re.findall(r"\w+", names) if isinstance(names, str) else names, list(cases)
+
+    def decorate(test):
+        @wraps(test)
+        def run(*self, **given):
+            failures = []
+            for case in cases:
+                case = case.values if hasattr(case, "marks") else case if len(names) > 1 else (case,)
+                try:
+                    test(*self, **given, **dict(zip(names, case, strict=True)))
+                except pytest.skip.Exception:
+                    continue
+                except Exception as error:
+                    error.add_note(f"Where {', '.join(names)} = {case!r}")
+                    failures.append(error)
+            if failures:
+                raise ExceptionGroup(f"{len(failures)} of {len(cases)} cases fail", failures)
+
+        parameters = signature(test).parameters.values()
+        run.__signature__ = signature(test).replace(parameters=[one for one in parameters if one.name not in names])
+        return run
+
+    return decorate
 
 
 def form(M, F, shift=None):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.kernel_approximation import RBFSampler
@@ -92,13 +93,13 @@ def test_the_reference_lists_nothing_twice():
     assert len(list(public())) == len(set(public()))
 
 
-@pytest.mark.parametrize("name", CALLABLE)
+@each("name", CALLABLE)
 def test_every_parameter_is_documented(name):
     thing = named(name)
     assert {name.lstrip("*") for name in described(thing)} == set(parameters(thing))
 
 
-@pytest.mark.parametrize(("name", "parameter"), WITH_DEFAULTS)
+@each(("name", "parameter"), WITH_DEFAULTS)
 def test_the_documented_default_is_the_default(name, parameter):
     thing = named(name)
     kind, _ = described(thing)[parameter]
@@ -106,14 +107,14 @@ def test_the_documented_default_is_the_default(name, parameter):
     assert documented_default(kind) == parameters(thing)[parameter].default
 
 
-@pytest.mark.parametrize("name", lapwing.__all__)
+@each("name", lapwing.__all__)
 def test_methods_document_their_problem(name):
     doc = inspect.getdoc(getattr(lapwing, name))
     for section in (".. math::", "Parameters", "Attributes", "References", ">>> "):
         assert section in doc, section
 
 
-@pytest.mark.parametrize("name", CALLABLE)
+@each("name", CALLABLE)
 def test_every_parameter_is_described_in_full(name):
     """By a sentence of its own, and not by the name of a class where it can be read."""
     thing = named(name)
@@ -133,7 +134,7 @@ def own_methods():
     return found
 
 
-@pytest.mark.parametrize("name", sorted(own_methods()))
+@each("name", sorted(own_methods()))
 def test_every_parameter_of_a_public_method_is_described(name):
     for parameter, (_, description) in described(own_methods()[name]).items():
         assert description.endswith("."), parameter
@@ -151,13 +152,13 @@ def fitted(name):
         return model.fit(X, y)
 
 
-@pytest.mark.parametrize("name", lapwing.__all__)
+@each("name", lapwing.__all__)
 def test_every_fitted_attribute_is_documented(name):
     attributes = {found for found in vars(fitted(name)) if found.endswith("_")}
     assert attributes <= described(getattr(lapwing, name), "Attributes").keys()
 
 
-@pytest.mark.parametrize("name", lapwing.__all__)
+@each("name", lapwing.__all__)
 def test_every_attribute_of_partial_fit_is_documented(name):
     model = getattr(lapwing, name)()
     if "graph" in model.get_params():
@@ -169,21 +170,21 @@ def test_every_attribute_of_partial_fit_is_documented(name):
     assert can == ("n_samples_seen_" in documented) == ("moments_" in documented)
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSES if dataclasses.is_dataclass(named(name))])
+@each("name", [name for name in CLASSES if dataclasses.is_dataclass(named(name))])
 def test_every_field_is_documented(name):
     fields = {field.name for field in dataclasses.fields(named(name)) if not field.name.startswith("_")}
     section = "Parameters" if issubclass(named(name), graphs.Graph) else "Attributes"
     assert fields <= described(named(name), section).keys()
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each("name", CLASSES)
 def test_every_attribute_is_described_in_full(name):
     for attribute, (kind, description) in described(named(name), "Attributes").items():
         assert kind, attribute
         assert description.endswith("."), attribute
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each("name", CLASSES)
 def test_citations_of_a_docstring_are_in_its_references(name):
     """Also in descriptions that come from another class."""
     doc = inspect.getdoc(named(name))
@@ -191,19 +192,17 @@ def test_citations_of_a_docstring_are_in_its_references(name):
 
 
 # ``--doctest-modules`` executes examples.
-@pytest.mark.parametrize("name", [*public()])
+@each("name", [*public()])
 def test_all_that_is_public_has_an_example(name):
     assert re.search(r"^Examples\n--------\n.*^>>> ", inspect.getdoc(named(name)), re.S | re.M)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in CLASSES if name.startswith(("lapwing.graphs.", "lapwing.clustering."))]
-)
+@each("name", [name for name in CLASSES if name.startswith(("lapwing.graphs.", "lapwing.clustering."))])
 def test_types_of_the_parameters_of_graphs_say_something(name):
     assert not [p for p in parameters(named(name)).values() if p.annotation in ("Any", p.empty)]
 
 
-@pytest.mark.parametrize("name", lapwing.__all__)
+@each("name", lapwing.__all__)
 def test_types_of_the_parameters_of_methods_say_something(name):
     assert not [p for p in parameters(getattr(lapwing, name)).values() if p.annotation in ("Any", p.empty)]
 
@@ -328,7 +327,7 @@ def test_no_example_of_a_class_is_lost():
     assert len(examples.keys() - found) > 20
 
 
-@pytest.mark.parametrize("name", sorted(class_examples()[0].keys() - class_examples()[1]))
+@each("name", sorted(class_examples()[0].keys() - class_examples()[1]))
 def test_examples_of_classes(name):
     test = class_examples()[0][name]
     if "import torch" in test.docstring:
@@ -442,7 +441,7 @@ def test_getting_started_installs_what_its_code_needs():
     assert re.search(r"^pip install '\.\[cli,tables\]'$", page, re.M)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_a_page_speaks_of_parameters_that_its_method_has(name):
     """What a method takes over from the page of another must not be about a parameter that only the other has."""
     known = {parameter for method in METHODS.values() for parameter in inspect.signature(method).parameters}
@@ -455,7 +454,7 @@ def test_a_page_speaks_of_parameters_that_its_method_has(name):
             assert set(re.findall(r"(?<!\w)\((\d)\)", description)) <= tags, entry
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("RobustGLPCA", "L21PCA", "TSA")])
+@each("name", [name for name in METHODS if name not in ("RobustGLPCA", "L21PCA", "TSA")])
 def test_the_centres_of_a_page_can_be_used(name):
     kind = entries(METHODS[name].__doc__, "Parameters").get("center", ("",))[0]
     if kind:

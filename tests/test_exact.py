@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -32,9 +33,9 @@ def same(ours, theirs):
     )  # theirs of a row from itself is not 0
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("n_jobs", [None, 2, -1])
+@each("metric", ["euclidean", "cosine", "manhattan"])
+@each("make", [np.asarray, sparse.csr_array])
+@each("n_jobs", [None, 2, -1])
 def test_beside_the_transformer_of_scikit_learn(metric, make, n_jobs):
     ours = ExactNeighbors(4, metric=metric, n_jobs=n_jobs).fit(make(X))
     theirs = KNeighborsTransformer(n_neighbors=4, metric=metric).fit(make(X))

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 import lapwing
 
@@ -166,7 +167,7 @@ def test_neither_the_library_nor_its_tests_import_the_papers():
     assert not [path for path in files if re.search(r"(from|import) lapwing_papers", path.read_text("utf-8"))]
 
 
-@pytest.mark.parametrize("part", MAY_IMPORT)
+@each("part", MAY_IMPORT)
 def test_imports_point_one_way(part):
     found = {name: file for file in FILES if part_of(file) == part for name in parts_imported(file)}
     assert not {name: file for name, file in found.items() if name not in MAY_IMPORT[part] | {part}}

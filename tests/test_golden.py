@@ -17,6 +17,7 @@ from golden_cases import cases
 from golden_compare import GOLDEN, Record, differences, first, groups, listed, load, matching, unexplained
 from golden_data import LABELS, MissingName, Names
 from golden_tables import CROSSED_GRAPHS, CROSSED_METHODS, crossed
+from helpers import each
 
 WORDS = os.environ.get("LAPWING_GOLDEN") != "numbers"
 ROOT = Path(__file__).parent.parent
@@ -56,7 +57,7 @@ def test_the_files_are_small():
 
 
 @words_alone
-@pytest.mark.parametrize("name", surface.load_signatures())
+@each("name", surface.load_signatures())
 def test_signatures(name):
     found = surface.described(name.removeprefix("signature "))
     assert surface.signature_differences(surface.load_signatures()[name], found) == []

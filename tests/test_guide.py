@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 import lapwing
 
@@ -79,7 +80,7 @@ def test_the_code_of_a_page(page, tmp_path, monkeypatch):
     assert checked, "no value of this page is compared"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each("page", PAGES)
 def test_roles_name_what_there_is(page):
     for role in re.findall(r"\{(?:class|func)\}`~?lapwing\.([\w.]+)`", PAGES[page]):
         thing = lapwing
@@ -87,7 +88,7 @@ def test_roles_name_what_there_is(page):
             thing = getattr(thing, part)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each("page", PAGES)
 def test_a_page_has_a_picture(page):
     assert re.search(r"!\[[^\]]+\]\(gallery/images/sphx_glr_plot_\w+\.png\)", PAGES[page])
 

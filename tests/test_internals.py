@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 TESTS = Path(__file__).parent
 # Parts of the core that nobody imports from outside, but for these names.
@@ -58,7 +59,7 @@ def internals(tree):
                 yield node.value
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TESTS).as_posix())
+@each("path", FILES)
 def test_tests_do_not_look_inside(path):
     assert not set(internals(ast.parse(path.read_text("utf-8"))))
 

@@ -9,6 +9,7 @@ import numpy as np
 import oracles as o
 import outside
 import pytest
+from helpers import each
 from messy import customers
 from scipy import sparse
 from sklearn.base import clone
@@ -79,7 +80,7 @@ def check(found, expected, dtype):
 # Methods
 
 
-@pytest.mark.parametrize("method", of(LinearReducer), ids=named)
+@each("method", of(LinearReducer))
 def test_linear_methods(method):
     """In float32, rows that are far from 0 lose the digits that ``transform`` loses."""
     for offset in (0.0, 0.0 if isinstance(method, LPI) else 1e5):  # far from 0 all documents are alike
@@ -207,7 +208,7 @@ CODES = {  # skl2onnx computes codes of numbers in float32
 
 
 @pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
-@pytest.mark.parametrize("model", NUMBERS | CODES, ids=named)
+@each("model", NUMBERS | CODES)
 def test_pipelines(model):
     (train, new), in_float32 = (NUMBERS | CODES)[model], model in CODES
     model = clone(model).fit(train, Y)
@@ -232,8 +233,8 @@ TAILS = [
 ]
 
 
-@pytest.mark.parametrize(("labels", "classes"), [("numbers", 3), ("words", 2)])
-@pytest.mark.parametrize("model", TAILS, ids=named)
+@each(("labels", "classes"), [("numbers", 3), ("words", 2)])
+@each("model", TAILS)
 def test_classifiers(model, labels, classes):
     y = (Y if labels == "numbers" else WORDS[Y].astype(str))[classes > Y]
     model = clone(model).fit(X[classes > Y], y)

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers import form
+from helpers import each, form
 from limits import BLOCK_BYTES, block_bytes
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
@@ -94,7 +94,7 @@ def test_same_matrix(parts):
     close(pickle.loads(pickle.dumps(A)).toarray(), dense)
 
 
-@pytest.mark.parametrize("other", PARTS.values(), ids=PARTS)
+@each("other", PARTS.values())
 @every_part
 def test_sums_and_multiples(parts, other):
     A, B, a, b = Structured(N, **parts), Structured(N, **other), to_dense(parts), to_dense(other)
@@ -138,9 +138,9 @@ def big(n=50_000):
     return KNN(5).build(points)[0].laplacian, points
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("offset", [0.0, 100.0])
-@pytest.mark.parametrize("name", ["identity", "laplacian", "rank-one", "smooth"])
+@each("make", [np.asarray, sparse.csr_array])
+@each("offset", [0.0, 100.0])
+@each("name", ["identity", "laplacian", "rank-one", "smooth"])
 def test_float32_accumulates_in_float64(name, offset, make):
     """float32 rows give what the same numbers give in float64.
 
@@ -158,7 +158,7 @@ def test_float32_accumulates_in_float64(name, offset, make):
     assert np.abs(form(A, make(single), shift) - expected).max() < 1e-6 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize(
+@each(
     "parts",
     [
         *PARTS.values(),
@@ -170,17 +170,6 @@ def test_float32_accumulates_in_float64(name, offset, make):
         {"sparse": sparse.csr_array(([0.0, 0.0], ([0, 1], [1, 0])), shape=(N, N))},
         {"factors": ((np.ones((N, 1)), np.zeros(1)),)},
         {"factors": ((holes(45, 2), np.array([0.0, 1.0])),)},
-    ],
-    ids=[
-        *PARTS,
-        "few",
-        "few-and-factor",
-        "two-groups",
-        "dense-groups",
-        "empty",
-        "stored-zeros",
-        "no-weight",
-        "one-weight-0",
     ],
 )
 def test_connected_components(parts):

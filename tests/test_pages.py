@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -53,14 +54,14 @@ def test_what_is_not_counted_is_measured():
     }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each("page", PAGES)
 def test_no_line_of_prose_is_long(page):
     """Rows of tables and blocks of code are as long as they need to be; a paragraph is not one line."""
     prose = re.sub(r"^ *```.*?^ *```", "", text_of(page), flags=re.S | re.M)
     assert [line for line in prose.splitlines() if len(line) > 200 and not line.lstrip().startswith("|")] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each("page", PAGES)
 def test_nothing_of_a_page_is_lost(page):
     """Sphinx leaves out lines that begin with a per cent sign, and has pages of its own under some names."""
     assert [line for line in text_of(page).splitlines() if line.lstrip().startswith("%")] == []
@@ -76,15 +77,13 @@ OTHERS = {
 }  # lists of pages and of words, and the page of errors
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in OTHERS], ids=lambda page: page.stem)
+@each("page", [page for page in PAGES if page.stem not in OTHERS])
 def test_a_page_ends_with_what_can_go_wrong(page):
     *_, last = re.findall(r"^## (.*)$", text_of(page), re.M)
     assert last.endswith("an go wrong")
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.stem not in {MANUSCRIPT, "defaults", "tested", "trust"}]
-)
+@each("page", [page for page in PAGES if page.stem not in {MANUSCRIPT, "defaults", "tested", "trust"}])
 def test_a_page_has_a_picture(page):
     assert re.search(r"!\[[^\]]+\]\((gallery/images|_static)/[\w-]+\.(png|svg)\)|```\{image\} _static/", text_of(page))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import oracles as o
 import pytest
+from helpers import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -50,13 +51,13 @@ def given(sparse_kind):
         assert_array_equal(old, new)
 
 
-@pytest.mark.parametrize("graph", GRAPHS, ids=repr)
+@each("graph", GRAPHS)
 def test_graphs(graph, given):
     found, expected = (graph.adjacency(as_data(X, Y)) for X in (given, TIED))
     assert_allclose(found.toarray(), expected.toarray(), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("graph", [Reconstruction(5), CodingLength(5)], ids=repr)
+@each("graph", [Reconstruction(5), CodingLength(5)])
 def test_graphs_without_a_list_of_edges(graph, given):
     (found,), (expected,) = (graph.build(X, Y) for X in (given, TIED))
     assert_allclose(found.laplacian.toarray(), expected.laplacian.toarray(), atol=1e-9)
@@ -70,7 +71,7 @@ def mapped(which):
     return o.gap_fit(MAPS[which], sparse.csr_array(TIED), Y)
 
 
-@pytest.mark.parametrize("which", range(len(MAPS)), ids=[repr(estimator) for estimator in MAPS])
+@each("which", range(len(MAPS)))
 def test_linear_maps(which, given):
     expected = mapped(which)
     found = clone(expected).fit(given, Y)

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from helpers import inverse, named
+from helpers import each, inverse, named
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.neighbors import KNeighborsTransformer
@@ -128,7 +128,7 @@ ON_A_GRID = [Grid(), On([0, 1], Grid(0.1, corners=True)) + SameClass()]  # of X 
 
 
 @pytest.mark.filterwarnings("ignore:eigenvalues . and . are equal")
-@pytest.mark.parametrize("graph", GRAPHS, ids=named)
+@each("graph", GRAPHS)
 def test_our_graphs(graph):
     check_graph(graph)
 
@@ -350,7 +350,7 @@ def test_a_sound_graph_of_ones_own():
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # infinity less infinity
-@pytest.mark.parametrize("broken", BROKEN_GRAPHS, ids=lambda broken: broken.__name__)
+@each("broken", BROKEN_GRAPHS)
 def test_broken_graphs_are_caught(broken):
     check, said = BROKEN_GRAPHS[broken]
     with pytest.raises(AssertionError, match=said) as caught:
@@ -380,7 +380,7 @@ MAPS = [
 
 
 @pytest.mark.filterwarnings("ignore:eigenvalues . and . are equal")
-@pytest.mark.parametrize("estimator", MAPS, ids=repr)
+@each("estimator", MAPS)
 def test_our_maps(estimator):
     check_map(estimator)
 

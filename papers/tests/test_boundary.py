@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 import lapwing_papers
 from lapwing._documented import entries
@@ -40,7 +41,7 @@ def is_allowed(module, name):
     return name in INTERNAL.get(module, ())
 
 
-@pytest.mark.parametrize("file", FILES)
+@each("file", FILES)
 def test_only_public_names_and_what_authors_need_are_imported(file):
     assert not [found for found in imported(FILES[file]) if not is_allowed(*found)]
 
@@ -75,9 +76,9 @@ def test_every_parameter_is_documented_with_its_default(name):
     written = {each.lstrip("*"): kind for each, (kind, _) in entries(inspect.getdoc(thing(name)), "Parameters").items()}
     parameters = inspect.signature(thing(name)).parameters
     assert set(written) == set(parameters)
-    for each, parameter in parameters.items():
+    for key, parameter in parameters.items():
         if parameter.default is not parameter.empty:
-            assert ast.literal_eval(written[each].rpartition("default=")[2]) == parameter.default
+            assert ast.literal_eval(written[key].rpartition("default=")[2]) == parameter.default
 
 
 def test_roles_of_pages_name_what_there_is():

@@ -13,6 +13,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 import sklearn.datasets
+from helpers import each
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
@@ -131,7 +132,7 @@ def test_patch():
     assert make_patch()[0].any()
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "name", "value"),
     [
         *(
@@ -198,7 +199,7 @@ def use(monkeypatch, *rows):
     monkeypatch.setattr(datasets._loaders, "ROWS", rows)
 
 
-@pytest.mark.parametrize("row", FILE_ROWS, ids=label)
+@each("row", FILE_ROWS)
 def test_files_are_what_the_table_says(row):
     bunch = real(row.name, row.version)
     assert bunch.data.shape == row.shape
@@ -535,7 +536,7 @@ def test_nothing_is_fetched_unasked(row, nowhere):
     assert row.fallback.source in str(caught.value)
 
 
-@pytest.mark.parametrize("row", [row for row in FILE_ROWS if not row.fallback], ids=label)
+@each("row", [row for row in FILE_ROWS if not row.fallback])
 def test_what_cannot_be_fetched(row, nowhere):
     with pytest.raises(FileNotFoundError, match="It cannot be fetched") as caught:
         load(row.name, version=row.version)

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import guide
 import pytest
+from helpers import each
 from kept_summaries import collected_once
 
 from lapwing_papers import command
@@ -224,7 +225,7 @@ def test_no_public_tier(tmp_path):
     assert reproduce("lpca", "--public", "--quick", cwd=tmp_path).exit_code == 2
 
 
-@pytest.mark.parametrize("name", experiments())
+@each("name", experiments())
 def test_declarations(name):
     """Each says what it does, and what was published lies in the table that it measures."""
     experiment = get(name)

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers import each
 from kept_summaries import kept_summaries
 
 from lapwing_papers.experiments import (
@@ -53,7 +54,7 @@ def made_up(**changes):
     return Measured(**{**declared, **changes})
 
 
-@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.jsonl.gz")), ids=lambda path: path.name.split(".jsonl")[0])
+@each("path", sorted(RESULTS.glob("*.jsonl.gz")))
 def test_kept_results_are_of_todays_declaration(path):
     name = path.name.removesuffix(".jsonl.gz")
     assert name in experiments(), f"there is no experiment {name} any more; delete {path}"

@@ -5,6 +5,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 import lapwing
 from lapwing_papers import experiments
@@ -31,7 +32,7 @@ def built(tree):
                 yield method, {keyword.arg for keyword in node.keywords}
 
 
-@pytest.mark.parametrize("file", OF_PAPERS)
+@each("file", OF_PAPERS)
 def test_every_estimator_of_a_paper_says_whose_settings_it_has(file):
     assert not [method for method, named in built(OF_PAPERS[file]) if "preset" not in named]
 

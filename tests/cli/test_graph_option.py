@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import each
 
 pytest.importorskip("typer")
 import typer
@@ -27,7 +28,7 @@ from lapwing.graphs import (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("supervised", "supervised"),
@@ -73,7 +74,7 @@ def test_what_a_graph_prints_is_read_back(graph):
     assert repr(parsed(repr(graph))) == repr(graph)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("KNM(5)", "no graph 'KNM' to be written here; did you mean KNN?"),

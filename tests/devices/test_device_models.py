@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import each
 from limits import no_forms_of_tensors
 from scipy.linalg import subspace_angles
 from sklearn.datasets import load_digits
@@ -79,8 +80,8 @@ def name(model):
     return " ".join(repr(model).split())
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("model", LINEAR, ids=name)
+@each("dtype", [np.float32, np.float64])
+@each("model", LINEAR)
 def test_linear_maps_are_those_of_the_cpu(model, dtype, there):
     X = DIGITS.astype(dtype)
     here = model.fit(X, LABELS)

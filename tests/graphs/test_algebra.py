@@ -6,7 +6,7 @@ from operator import add, and_, mul, sub, truediv
 import numpy as np
 import oracles as o
 import pytest
-from helpers import check_sum, check_term, close, form, named
+from helpers import check_sum, check_term, close, each, form, named
 from oracles import toy
 from scipy import sparse
 from scipy.linalg import eigvalsh
@@ -62,8 +62,8 @@ def at(W, edges):
     return o.by_pairs(N, lambda i, j: W[i, j] if edges[i, j] != 0 else 0.0)
 
 
-@pytest.mark.parametrize("right", PARTS)
-@pytest.mark.parametrize("left", PARTS)
+@each("right", PARTS)
+@each("left", PARTS)
 def test_intersection(left, right):
     (G, W), (H, edges) = PARTS[left], PARTS[right]
     if left in DENSE and right in DENSE:
@@ -75,7 +75,7 @@ def test_intersection(left, right):
         check_term(term, at(W, edges))
 
 
-@pytest.mark.parametrize(
+@each(
     ("graph", "signed"),
     [
         (KNN5 + SAME, [(1, W_KNN5), (1, W_SAME)]),
@@ -105,7 +105,6 @@ def test_intersection(left, right):
             [(1, at(at(W_KNN5, W_RADIUS), W_KNN7)), (-1, at(at(W_SAME, W_RADIUS), W_KNN7))],
         ),
     ],
-    ids=named,
 )
 def test_combination(graph, signed):
     """Signed terms, each with a Laplacian of its own; D is the degrees of what attracts."""
@@ -225,11 +224,11 @@ def test_a_part_that_is_no_graph(graph, name):
         clone(graph).set_params(**{name: 7}).build(X, Y)
 
 
-@pytest.mark.parametrize(
+@each(
     ("operation", "other"),
     [(add, 1.0), (sub, "a"), (mul, "a"), (mul, KNN()), (truediv, KNN()), (truediv, "a"), (and_, SameClass)],
 )
-@pytest.mark.parametrize("graph", [KNN(), 2 * KNN(), KNN() - SameClass(), KNN() & SameClass()], ids=named)
+@each("graph", [KNN(), 2 * KNN(), KNN() - SameClass(), KNN() & SameClass()])
 def test_operand_of_another_kind(graph, operation, other):
     with pytest.raises(TypeError):
         operation(graph, other)
@@ -320,7 +319,7 @@ def negative_eigenvalues(seed, beta):
     return (eigvalsh(A) < -1e-10).sum(), c
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_repulsion_theorem(seed):
     """Kokiopoulou and Saad (2009), theorem 4.1: at beta = 1 / lambda_max(L_r), at most c negative eigenvalues."""
     negative, c = negative_eigenvalues(seed, 1.0)

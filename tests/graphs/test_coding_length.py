@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import sparse
 
 from lapwing import LPCA, KernelLPP
@@ -68,8 +69,8 @@ def found_and_exact(X, k, given=np.asarray, **options):
         yield weights[i], exact_weights(X, rows[i], 10 * X.shape[1] / k, options.get("origin", "mean"))
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize(("d", "k"), [(2, 6), (4, 5), (9, 5), (9, 3)], ids=["points", "square", "gram", "small"])
+@each("scale", SCALES)
+@each(("d", "k"), [(2, 6), (4, 5), (9, 5), (9, 3)])
 def test_weights_in_any_unit(d, k, scale):
     X = np.random.RandomState(d).standard_normal((14, d)) * scale
     for given in (np.asarray, sparse.csr_array):

@@ -5,7 +5,7 @@ from copy import copy, deepcopy
 
 import numpy as np
 import pytest
-from helpers import inverse
+from helpers import each, inverse
 from oracles import toy
 from scipy import sparse
 from sklearn import config_context
@@ -96,7 +96,7 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("text", PRINTED)
+@each("text", PRINTED)
 def test_graphs_print_as_they_are_typed(text):
     assert repr(PRINTED[text]) == str(PRINTED[text]) == text
     assert equal(eval(text, NAMES), PRINTED[text])
@@ -132,7 +132,7 @@ def expression(rng, depth):
     return (left + right, left - right, left & right, left - scale * right, left / 4 + right, left | right)[kind - 2]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_what_prints_evaluates_to_an_equal_graph(seed):
     graph = expression(np.random.RandomState(seed), 1 + seed % 5)
     assert "\n" not in repr(graph)
@@ -194,8 +194,8 @@ def test_every_attribute_is_tried():
     assert said == {*OF_LEAVES, "is_laplacian"}
 
 
-@pytest.mark.parametrize("name", OF_LEAVES)
-@pytest.mark.parametrize("place", range(len(OPERATIONS)))
+@each("name", OF_LEAVES)
+@each("place", range(len(OPERATIONS)))
 def test_no_attribute_of_a_leaf_is_forgotten(name, place):
     *leaves, of = OF_LEAVES[name]
     assert [bool(getattr(leaf, name)) for leaf in leaves] == ([False, True] if of is any else [True, False])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
@@ -72,11 +73,10 @@ def test_its_links_keep_their_proportions():
     np.testing.assert_allclose(np.log(w[near] / w.max()), (squared[near].min() - squared[near]) / t, atol=1e-9)
 
 
-@pytest.mark.parametrize("factor", [5.0, 1e2, 1e6])
-@pytest.mark.parametrize(
+@each("factor", [5.0, 1e2, 1e6])
+@each(
     "method",
     [LPP(3), OLPP(3), KernelLPP(3), GLPCA(3), LaplacianScore(), LPP(3, graph=SameClass(weights="heat"))],
-    ids=repr,
 )
 def test_methods_fit(method, factor):
     assert np.isfinite(method.fit(with_a_far_row(factor), LABELS).transform(DIGITS)).all()
@@ -97,9 +97,9 @@ def test_a_width_that_is_too_small_is_an_error():
         LPP(3, graph=KNN(5, t=1e-3)).fit(DIGITS)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("d", [2, 20])
-@pytest.mark.parametrize(
+@each("kind", [np.asarray, sparse.csr_array])
+@each("d", [2, 20])
+@each(
     "graph",
     [
         KNN(3, t=2.0),
@@ -110,7 +110,6 @@ def test_a_width_that_is_too_small_is_an_error():
         LocalClass(2),
         SameClass(weights="heat", t=2.0),
     ],
-    ids=str,
 )
 def test_clusters_far_from_each_other(graph, d, kind):
     """Each of two equal clusters has the links that it would have alone, wherever the other one is."""
@@ -134,11 +133,10 @@ def test_code_lengths_of_patches_far_from_the_mean(d):
     np.testing.assert_allclose(moved, weights, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e155])
-@pytest.mark.parametrize(
+@each("scale", [1e-300, 1e-150, 1e155])
+@each(
     "graph",
     [KNN(3), Radius(1.0), Reconstruction(3), CodingLength(4), KNN(3, metric="cityblock"), LocalClass(3) + SameClass()],
-    ids=repr,
 )
 def test_squares_that_leave_the_range(graph, scale):
     """Squares of tiny numbers are 0, and weights and neighbours would be arbitrary."""

@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import oracles as o
 import pytest
-from helpers import check_term, close, form, frozen, inverse, named
+from helpers import check_term, close, each, form, frozen, inverse, named
 from limits import block_bytes
 from oracles import chessboard, toy
 from scipy import sparse
@@ -137,7 +137,7 @@ takes_sparse = [
 ]
 
 
-@pytest.mark.parametrize("data", DATA)
+@each("data", DATA)
 @every_case
 def test_definition(graph, oracle, data):
     X, y = DATA[data]
@@ -156,8 +156,8 @@ def test_clone_pickle_small_blocks_and_untouched_input(graph, oracle, monkeypatc
     assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in graph.get_params().items()}
 
 
-@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
-@pytest.mark.parametrize(("graph", "oracle"), takes_sparse)
+@each("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+@each(("graph", "oracle"), takes_sparse)
 def test_sparse_x(graph, oracle, make):
     X, y = DATA["plain"]
     X = X * (np.random.RandomState(3).rand(*X.shape) < [1, 1, 0.5, 0.5])
@@ -165,8 +165,8 @@ def test_sparse_x(graph, oracle, make):
     check_term(term, oracle(X, y))
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(("graph", "oracle"), takes_sparse)
+@each("make", [np.asarray, sparse.csr_array])
+@each(("graph", "oracle"), takes_sparse)
 def test_float32(graph, oracle, make):
     """Single precision costs the weights single precision, but a Laplacian's rows still sum to zero."""
     X, y = DATA["plain"]

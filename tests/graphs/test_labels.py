@@ -7,7 +7,7 @@ import numpy as np
 import oracles as o
 import pandas as pd
 import pytest
-from helpers import check_term, close, named
+from helpers import check_term, close, each, named
 from oracles import toy
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer
@@ -47,7 +47,7 @@ ALL_KNOWN = np.arange(N) % 3
 UNEVEN = np.where(np.arange(N) < 3, [3, 3, 4] + [0] * (N - 3), Y)  # classes of two and of one
 
 
-@pytest.mark.parametrize("y", [Y, ALL_KNOWN, UNEVEN], ids=["unknown", "known", "uneven"])
+@each("y", [Y, ALL_KNOWN, UNEVEN])
 @readers
 def test_unknown_and_small_classes(graph, oracle, y):
     if isinstance(graph, Reconstruction) and y is UNEVEN:
@@ -57,7 +57,7 @@ def test_unknown_and_small_classes(graph, oracle, y):
         check_term(graph.build(X, y)[0], oracle(y))
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "plain"),
     [
         (Y.tolist(), Y),
@@ -72,7 +72,6 @@ def test_unknown_and_small_classes(graph, oracle, y):
         (words.tolist(), np.maximum(Y, 0)),
         (np.where(Y < 0, -1, Y == 1), np.where(Y < 0, -1, Y == 1)),
     ],
-    ids=["list", "column", "float", "int8", "renamed", "uint8", "bool", "words", "objects", "words-list", "zero-one"],
 )
 @readers
 def test_kinds_of_labels(graph, oracle, y, plain):
@@ -122,7 +121,7 @@ LABEL_ERRORS = {
 }
 
 
-@pytest.mark.parametrize(("y", "message"), LABEL_ERRORS.values(), ids=LABEL_ERRORS)
+@each(("y", "message"), LABEL_ERRORS.values())
 @readers
 def test_bad_labels(graph, oracle, y, message):
     with pytest.raises(ValueError, match=message):
@@ -250,9 +249,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("graph", "data", "message"), [pytest.param(*row, id=named(row[0])) for row in [*ERRORS, *bad_data()]]
-)
+@each(("graph", "data", "message"), [pytest.param(*row, id=named(row[0])) for row in [*ERRORS, *bad_data()]])
 def test_bad_input(graph, data, message):
     with pytest.raises(ValueError, match=message):
         graph.build(data, ALL_KNOWN[: np.shape(data)[0]])

@@ -3,7 +3,7 @@
 import numpy as np
 import oracles as o
 import pytest
-from helpers import check_term
+from helpers import check_term, each
 from oracles import toy
 from scipy import sparse
 
@@ -86,8 +86,8 @@ def test_where_it_is_not_known(graph, y):
 # Density
 
 
-@pytest.mark.parametrize("alpha", [0, 0.5, 1, 2.5])
-@pytest.mark.parametrize(
+@each("alpha", [0, 0.5, 1, 2.5])
+@each(
     ("graph", "W"),
     [
         (KNN(4), o.knn_weights(X, Y, 4)),

@@ -4,7 +4,7 @@ import numpy as np
 import oracles as o
 import pandas as pd
 import pytest
-from helpers import check_term, literal
+from helpers import check_term, each, literal
 from limits import listed_up_to
 from scipy import sparse
 from sklearn.base import clone
@@ -68,9 +68,9 @@ def weights_of(y, k, kind="heat", symmetry="or", t=None):
 TARGETS = {"numbers": NUMBERS, "grades": GRADES, "several": SEVERAL, "sets": SETS}
 
 
-@pytest.mark.parametrize("unknown", [False, True])
-@pytest.mark.parametrize("k", [1, 3, 100])
-@pytest.mark.parametrize("kind", TARGETS)
+@each("unknown", [False, True])
+@each("k", [1, 3, 100])
+@each("kind", TARGETS)
 def test_definition(kind, k, unknown):
     y = TARGETS[kind]
     if unknown:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
-from helpers import form
+from helpers import each, form
 from limits import large_from, little_memory, sampled_from
 from scipy import sparse
 from scipy.linalg import eigvalsh
@@ -117,7 +117,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@each("model", MODELS.values())
 def test_every_method(model):
     found = sampling_error(clone(model).fit(X, Y), X, Y)
     assert found["queries"] == 80

@@ -3,7 +3,7 @@
 import numpy as np
 import oracles as o
 import pytest
-from helpers import literal
+from helpers import each, literal
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.base import clone
@@ -61,8 +61,8 @@ def same_up_to_sign(A, B, tol=1e-9):
 # Kernel map
 
 
-@pytest.mark.parametrize(("linear", "kernel"), PAIRS)
-@pytest.mark.parametrize(
+@each(("linear", "kernel"), PAIRS)
+@each(
     ("center", "scaling", "pca"),
     [
         ("auto", "unit", None),
@@ -76,7 +76,7 @@ def same_up_to_sign(A, B, tol=1e-9):
         (False, "unit", 0.95),
     ],
 )
-@pytest.mark.parametrize("regime", ["tall", "wide", "sparsified", "deficient"])
+@each("regime", ["tall", "wide", "sparsified", "deficient"])
 def test_the_linear_kernel_is_the_linear_map(linear, kernel, center, scaling, pca, regime):
     A, y = o.REGIMES[regime]()
     if isinstance(pca, int) and regime == "deficient":

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy.linalg import subspace_angles
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
@@ -32,8 +33,8 @@ def directions(name, spelling, y):
     return np.linalg.qr(found)[0]
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("name", SUPERVISED)
+@each("spelling", SPELLINGS)
+@each("name", SUPERVISED)
 def test_shuffled_labels_give_another_answer(name, spelling):
     if spelling == "graph" and name in REFUSING:
         return

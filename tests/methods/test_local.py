@@ -3,7 +3,7 @@
 import numpy as np
 import oracles as o
 import pytest
-from helpers import literal
+from helpers import each, literal
 from limits import block_bytes
 from scipy import sparse
 from scipy.linalg import subspace_angles
@@ -54,9 +54,9 @@ def scherk(n, seed=0):
 # Weights
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, 15])
-@pytest.mark.parametrize("weights", ["coding_length", "distance", "uniform"])
-@pytest.mark.parametrize("data", ["tall", "wide", "sparse_wide", "offset"])
+@each("k", [1, 2, 5, 15])
+@each("weights", ["coding_length", "distance", "uniform"])
+@each("data", ["tall", "wide", "sparse_wide", "offset"])
 def test_weights_agree_with_their_definition(data, weights, k):
     S = o.blobs(40, 5)[0] + 1e4 if data == "offset" else o.REGIMES[data]()[0]
     rows, found = CodingLength(k, weights=weights).patches(sample(S))

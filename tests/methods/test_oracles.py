@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import oracles as o
 import pytest
-from helpers import literal
+from helpers import each, literal
 from limits import large_from
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
@@ -311,7 +311,7 @@ def definition(name, regime, labels, ridge=0.0, per=None):
     return values, V, B, o.centred(X, B, center)
 
 
-@pytest.mark.parametrize(("name", "regime", "labels"), TABLE)
+@each(("name", "regime", "labels"), TABLE)
 def test_agrees_with_the_definition(name, regime, labels):
     check_the_first_components(name, regime, labels)
     check_as_many_components_as_the_rank(name, regime, labels)
@@ -346,7 +346,7 @@ def check_as_many_components_as_the_rank(name, regime, labels):
             whole.set_params(n_components=len(values) + 1).fit(*data(regime, labels))
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_wide_dense_equals_its_sparse_copy(name):
     X, y = data("wide", "labels")
     estimator = clone(CASES[name].estimator).set_params(pca=None)
@@ -375,7 +375,6 @@ PROJECTED = [
         for i, estimator in enumerate(PROJECTED)
         for j, regime in enumerate(["tall", "wide", "sparsified", "deficient"])
     ],
-    ids=str,
 )
 def test_pca_is_a_projection_about_the_plain_mean(estimator, regime, share):
     """The graph is built on X as given; the pencil lives on the principal coordinates."""
@@ -424,7 +423,7 @@ def check_ridge(name, regime, ridge, tol, large=False):
     return estimator
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "regime", "ridge"),
     [("LPP", regime, 0.01) for regime in o.REGIMES]
     + [(name, regime, 0.01) for name, regime in turns(REGULARISED, o.REGIMES)]

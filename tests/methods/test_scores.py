@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import oracles as o
 import pytest
-from helpers import form, named
+from helpers import each, form, named
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -71,8 +71,8 @@ GRAPHS = {
 REGIMES = {"tall": o.tall, "wide": o.wide, "scaled": o.scaled, "sparsified": o.sparsified}
 
 
-@pytest.mark.parametrize("regime", REGIMES)
-@pytest.mark.parametrize("name", GRAPHS)
+@each("regime", REGIMES)
+@each("name", GRAPHS)
 def test_oracle(name, regime):
     data, y = REGIMES[regime]()
     y = o.unlabelled(y)
@@ -130,7 +130,7 @@ def test_theorem_1(data):
     np.testing.assert_array_equal(fisher.scores_[~varying], 0)
 
 
-@pytest.mark.parametrize("k", [*range(3, 16), 20, 30, 50])
+@each("k", [*range(3, 16), 20, 30, 50])
 def test_iris(k):
     """Thesis 6.4.1, read as in eq. 6.5 (cosine neighbours and weights); k = 16 is left out by intent."""
     data, _ = load_iris(return_X_y=True)
@@ -176,9 +176,9 @@ def with_constants(dtype, kind):
     return sparse.csr_array(data) if kind == "sparse" else data
 
 
-@pytest.mark.parametrize("kind", ["exact", "rounding", "sparse"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("selector", [LaplacianScore(graph=SameClass()), LaplacianScore(graph=KNN(3)), FisherScore()])
+@each("kind", ["exact", "rounding", "sparse"])
+@each("dtype", [np.float64, np.float32])
+@each("selector", [LaplacianScore(graph=SameClass()), LaplacianScore(graph=KNN(3)), FisherScore()])
 def test_constants_are_never_selected(selector, dtype, kind):
     data = with_constants(dtype, kind)
     if isinstance(getattr(selector, "graph", None), KNN):
@@ -239,8 +239,8 @@ def test_what_unlabelled_rows_hold_does_not_matter():
             np.testing.assert_allclose(score.scores_[:5], expected)
 
 
-@pytest.mark.parametrize("regime", ["sparsified", "sparse_wide", "deficient_sparse", "deficient_sparse_wide"])
-@pytest.mark.parametrize(
+@each("regime", ["sparsified", "sparse_wide", "deficient_sparse", "deficient_sparse_wide"])
+@each(
     "selector",
     [
         LaplacianScore(),
@@ -248,7 +248,6 @@ def test_what_unlabelled_rows_hold_does_not_matter():
         LaplacianScore(graph=KNN(3) + 0.5 * SameClass() - 0.2 * OtherClass()),
         FisherScore(),
     ],
-    ids=str,
 )
 def test_sparse_equals_dense(selector, regime):
     data, y = o.REGIMES[regime]()
@@ -391,7 +390,7 @@ BAD_X = {
 
 
 @BOTH
-@pytest.mark.parametrize("kind", BAD_X)
+@each("kind", BAD_X)
 def test_bad_x(selector, kind):
     bad, match = BAD_X[kind]
     refused(selector, bad, Y[: bad.shape[0]], match)
@@ -409,8 +408,8 @@ BAD_Y = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD_Y)
-@pytest.mark.parametrize("selector", [FisherScore(), LaplacianScore(graph=SameClass())], ids=str)
+@each("kind", BAD_Y)
+@each("selector", [FisherScore(), LaplacianScore(graph=SameClass())])
 def test_bad_y(selector, kind):
     refused(selector, X, *BAD_Y[kind])
 

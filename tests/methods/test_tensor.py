@@ -10,7 +10,7 @@ import helpers as h
 import numpy as np
 import oracles as o
 import pytest
-from helpers import named
+from helpers import each, named
 from limits import BLOCK_BYTES, block_bytes
 from scipy import sparse
 from scipy.linalg import eigh
@@ -167,8 +167,8 @@ def definition(case, order):
 
 
 @FORMS
-@pytest.mark.parametrize("order", [2, 3], ids=["images", "cubes"])
-@pytest.mark.parametrize("case", CASES)
+@each("order", [2, 3])
+@each("case", CASES)
 def test_definition(case, order, form):
     X, y, expected, values = definition(case, order)
     parameters, shape = CASES[case][0], X.shape[1:]
@@ -200,12 +200,11 @@ def test_trace_normalisation():
     assert o.angle(TSA((3, 2), graph=graph, max_iter=1).fit(X, Y).components_[1], model.components_[1]) > 1e-3
 
 
-@pytest.mark.parametrize("axis", [1, 2])
-@pytest.mark.parametrize("scaling", ["unit", "constraint"])
-@pytest.mark.parametrize(
+@each("axis", [1, 2])
+@each("scaling", ["unit", "constraint"])
+@each(
     "parameters",
     [{}, {"graph": 3}, {"graph": SameClass("heat")}, {"graph": KNN(4) - 0.1 * Repulsion(9)}, {"penalty": Complete()}],
-    ids=str,
 )
 def test_images_of_one_column_are_vectors(parameters, scaling, axis):
     rows = o.blobs(N, 8)[0]
@@ -272,8 +271,8 @@ def test_constraint():
 
 @FORMS
 @ORDERS
-@pytest.mark.parametrize("scaling", ["unit", "constraint"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("scaling", ["unit", "constraint"])
+@each("dtype", [np.float64, np.float32])
 def test_inverse_transform(X, form, scaling, dtype):
     data, shape = form.take(X.astype(dtype)), X.shape[1:]
     tol = 1e-8 if dtype == np.float64 else 1e-3
@@ -537,7 +536,7 @@ def test_images_where_rows_were_promised():
     refused(TSA(image_shape=(5, 4)), X, Y, "dim 3|3 dimensions|2D|<= 2")
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "match"),
     [
         ({"n_components": 0}, "n_components=0 "),

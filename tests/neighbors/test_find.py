@@ -3,15 +3,16 @@
 import limits
 import numpy as np
 import pytest
+from helpers import each
 from scipy import sparse
 
 from lapwing import LPP
 from lapwing.graphs import KNN, Radius
 
 
-@pytest.mark.parametrize("delta", [1e-15, 1e-10, 3e-10, 7e-10, 9e-10, 1.1e-9, 1.5e-9, 3e-9])
-@pytest.mark.parametrize("d", [3, 20])
-@pytest.mark.parametrize("r", [0.5, 0.713, 0.9])
+@each("delta", [1e-15, 1e-10, 3e-10, 7e-10, 9e-10, 1.1e-9, 1.5e-9, 3e-9])
+@each("d", [3, 20])
+@each("r", [0.5, 0.713, 0.9])
 def test_graphs_of_all_and_of_some_rows_agree_on_near_ties(d, delta, r):
     """Row 1 is farther than row 2 by less than a tie, or more."""
     X = 100 + np.random.RandomState(0).rand(40, d) * 1000

@@ -3,6 +3,7 @@
 import numpy as np
 import oracles as o
 import pytest
+from helpers import each
 from scipy import sparse
 from sklearn.neighbors import VALID_METRICS, KNeighborsTransformer
 
@@ -61,8 +62,8 @@ def test_distances_are_of_all_pairs():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning", "ignore::FutureWarning")
-@pytest.mark.parametrize("metric", [*sorted(VALID_METRICS["brute"]), "mahalanobis", "foo", "pyfunc"])
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@each("metric", [*sorted(VALID_METRICS["brute"]), "mahalanobis", "foo", "pyfunc"])
+@each("make", [np.asarray, sparse.csr_array])
 def test_errors_name_the_metric(metric, make):
     for estimator in (LPP(1, graph=KNN(3, metric=metric)), LaplacianEigenmaps(1, graph=Radius(2.0, metric=metric))):
         found = o.outcome(lambda estimator=estimator: estimator.fit(make(X)).transform(make(X)))

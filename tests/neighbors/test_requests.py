@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
@@ -17,8 +18,8 @@ def kind_of(value):
     return type(value).__name__
 
 
-@pytest.mark.parametrize("wrong", [2, np.int8(2), [1], np.eye(3), sparse.eye_array(3), "p", object()], ids=kind_of)
-@pytest.mark.parametrize("graph", [Radius(2.0), KNN(3, metric="minkowski"), KNN(3), KNN(3, metric="cosine")], ids=str)
+@each("wrong", [2, np.int8(2), [1], np.eye(3), sparse.eye_array(3), "p", object()])
+@each("graph", [Radius(2.0), KNN(3, metric="minkowski"), KNN(3), KNN(3, metric="cosine")])
 def test_parameters_of_a_metric_are_a_dict(graph, wrong):
     with pytest.raises(ValueError, match="metric_params="):
         graph.set_params(metric_params=wrong).build(X)

@@ -3,7 +3,7 @@
 import dask.array as dask_array
 import numpy as np
 import pytest
-from helpers import form
+from helpers import each, form
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import clone
@@ -106,9 +106,9 @@ def inverse(d):
     return 1 / (1 + d)
 
 
-@pytest.mark.parametrize("weights", ["heat", "binary", "cosine", "dot", inverse])
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
-@pytest.mark.parametrize("d", [4, 23], ids=["few columns", "many columns"])
+@each("weights", ["heat", "binary", "cosine", "dot", inverse])
+@each("metric", ["euclidean", "cosine", "manhattan"])
+@each("d", [4, 23])
 def test_weights_by_definition(d, metric, weights):
     X, y = toy(d)
     W = built(KNN(K, weights=weights, metric=metric, queries=Q, random_state=3), X)
@@ -170,9 +170,9 @@ def lattice(d, n=150, step=1.0):
     return step * np.random.RandomState(1).randint(0, 3, size=(n, d)).astype(np.float64)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
-@pytest.mark.parametrize("step", [1.0, 0.1], ids=["exact ties", "ties up to rounding"])
-@pytest.mark.parametrize("d", [2, 3, 20])
+@each("metric", ["euclidean", "cosine", "manhattan"])
+@each("step", [1.0, 0.1])
+@each("d", [2, 3, 20])
 def test_of_equally_distant_rows_the_first_wins(d, step, metric):
     X = lattice(d, step=step) + step
     W = built(KNN(K, weights="binary", metric=metric, queries=40), X)
@@ -206,7 +206,7 @@ def test_other_graphs_with_all_queries_are_whole(graph):
     np.testing.assert_array_equal(all_.degrees.toarray(), whole.degrees.toarray())
 
 
-@pytest.mark.parametrize(
+@each(
     ("graph", "words"),
     [
         (KNN(K, symmetry="or", queries=Q), 'symmetry="or".*queries.*symmetry="mean"'),
@@ -226,7 +226,6 @@ def test_other_graphs_with_all_queries_are_whole(graph):
         (Reconstruction(K, queries=0), "queries=0"),
         (CodingLength(K, queries=0), "queries=0"),
     ],
-    ids=str,
 )
 def test_bad_parameters(graph, words):
     X, y = toy(N)  # square, as distances are

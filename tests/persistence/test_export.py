@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import outside
 import pytest
+from helpers import each
 from model_files import FREE, LINEAR, NEW, X, Y, named
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -34,8 +35,8 @@ def test_missing_libraries_are_named(library, call, extra, monkeypatch, tmp_path
 # PyTorch
 
 
-@pytest.mark.parametrize("estimator", [model for model in LINEAR if not isinstance(model, LPI)], ids=named)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("estimator", [model for model in LINEAR if not isinstance(model, LPI)])
+@each("dtype", [np.float64, np.float32])
 def test_torch(estimator, dtype):
     torch = pytest.importorskip("torch")
     model = clone(estimator).fit(X.astype(dtype), Y)

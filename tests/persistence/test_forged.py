@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 
 pytest.importorskip("skops")
 import forging
@@ -55,7 +56,7 @@ def test_nothing_is_built_of_a_file_that_names_something_else(name, results):
     assert n_built == 0
 
 
-@pytest.mark.parametrize("name", forging.AFTER)
+@each("name", forging.AFTER)
 def test_what_compiled_code_would_trust_is_checked(name, results):
     check(results[name], forging.AFTER[name][0])
 

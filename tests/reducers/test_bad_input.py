@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import oracles as o
 import pytest
+from helpers import each
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -154,7 +155,7 @@ def test_a_class_of_one_elsewhere(estimator):
     assert np.isfinite(clone(estimator).fit(X, ONE_ALONE).components_).all()
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         *(lambda k, make=make: make(graph=k) for make in (LPP, OLPP, NPE, ONPP, LPDP, MFA, DNE)),
@@ -166,7 +167,7 @@ def test_a_class_of_one_elsewhere(estimator):
         lambda k: ONPP(graph=Reconstruction(k)),
     ],
 )
-@pytest.mark.parametrize("k", [N, N + 5, 0, -3])
+@each("k", [N, N + 5, 0, -3])
 def test_n_neighbors(make, k):
     refused(make(k), X, Y, rf"(n_neighbors|graph|penalty)={k}\b")
 
@@ -197,8 +198,8 @@ BAD_W = {
 }
 
 
-@pytest.mark.parametrize("make", [LPP, OLPP, NPE, ONPP, LPDP, MFA, DNE])
-@pytest.mark.parametrize("kind", BAD_W)
+@each("make", [LPP, OLPP, NPE, ONPP, LPDP, MFA, DNE])
+@each("kind", BAD_W)
 def test_bad_w(make, kind):
     W, match = BAD_W[kind]
     refused(make(graph=W), X, Y, match)
@@ -206,8 +207,8 @@ def test_bad_w(make, kind):
         refused(make(graph=Precomputed(sparse.csr_array(W))), X, Y, match)
 
 
-@pytest.mark.parametrize("make", [LPP, MFA])
-@pytest.mark.parametrize("kind", BAD_W)
+@each("make", [LPP, MFA])
+@each("kind", BAD_W)
 def test_bad_penalty(make, kind):
     W, match = BAD_W[kind]
     refused(make(penalty=W), X, Y, match.replace("graph", "penalty").replace("empty", "penalty.*empty"))
@@ -297,7 +298,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("estimator", "name", "value"), TABLE)
+@each(("estimator", "name", "value"), TABLE)
 def test_bad_parameter(estimator, name, value):
     refused(clone(estimator).set_params(**{name: value}), X, Y, re.escape(f"{name}={value!r}"))
 

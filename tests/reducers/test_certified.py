@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 import oracles as o
 import pytest
+from helpers import each
 from limits import large_from
 from scipy import sparse
 from scipy.linalg import eigh
@@ -53,8 +54,8 @@ def all_of(found):
     return found if isinstance(found, list) else [found]
 
 
-@pytest.mark.parametrize("dtype", IN_PRECISION)
-@pytest.mark.parametrize("name", METHODS)
+@each("dtype", IN_PRECISION)
+@each("name", METHODS)
 def test_every_method_has_one_and_it_is_found_anew(name, dtype):
     model, data = fitted(name, dtype)
     again = lapwing.verify(model, data, Y)
@@ -265,7 +266,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(("method", "change", "message"), CHANGES.values(), ids=CHANGES)
+@each(("method", "change", "message"), CHANGES.values())
 def test_changes_are_found(method, change, message):
     model = deepcopy(method).fit(X.copy())
     assert lapwing.verify(model, X).holds

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import oracles as o
 import pytest
-from helpers import form
+from helpers import each, form
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -46,7 +46,7 @@ def made(estimator):
     return clone(estimator).set_params(image_shape=(-1, 1)) if isinstance(estimator, TSA) else clone(estimator)
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=lambda e: type(e).__name__)
+@each("estimator", EVERY)
 def test_there_is_one_fit(estimator):
     """Those of classes alone write ``sample_weight`` into its signature, and call it."""
     weighed = isinstance(estimator, MMC | FisherScore)

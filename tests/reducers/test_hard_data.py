@@ -3,6 +3,7 @@
 import numpy as np
 import oracles as o
 import pytest
+from helpers import each
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -104,12 +105,10 @@ def test_heat_width_far_from_the_origin():
     np.testing.assert_allclose(far.toarray(), near.toarray(), atol=1e-6)
 
 
-@pytest.mark.parametrize("as_sparse", [False, True])
-@pytest.mark.parametrize("value", [0.1, 1e8 + 0.1, -3e10])
-@pytest.mark.parametrize("shape", [(90, 8), (20, 50)])
-@pytest.mark.parametrize(
-    "estimator", [LPP(2, pca=None), OLPP(2, pca=None), NPE(2, pca=None), MMC(2, pca=None)], ids=repr
-)
+@each("as_sparse", [False, True])
+@each("value", [0.1, 1e8 + 0.1, -3e10])
+@each("shape", [(90, 8), (20, 50)])
+@each("estimator", [LPP(2, pca=None), OLPP(2, pca=None), NPE(2, pca=None), MMC(2, pca=None)])
 def test_constant_columns_are_no_directions(estimator, shape, value, as_sparse):
     X, y = o.blobs(*shape)
     plain = clone(estimator).fit(X, y)
@@ -119,9 +118,9 @@ def test_constant_columns_are_no_directions(estimator, shape, value, as_sparse):
     assert np.abs(with_constants.components_[:, -2:]).max() < 1e-9
 
 
-@pytest.mark.parametrize("offset", [0.0, 10.0, 1e3])
-@pytest.mark.parametrize("shape", [(300, 7), (30, 60)])
-@pytest.mark.parametrize("estimator", [LPP(2, pca=None), OLPP(2, pca=None), MFA(2, pca=None)], ids=repr)
+@each("offset", [0.0, 10.0, 1e3])
+@each("shape", [(300, 7), (30, 60)])
+@each("estimator", [LPP(2, pca=None), OLPP(2, pca=None), MFA(2, pca=None)])
 def test_collinear_columns_of_float32(estimator, shape, offset):
     n, d = shape
     rng = np.random.RandomState(3)
@@ -294,7 +293,7 @@ def test_constant_rows_about_the_origin_have_no_direction(graph):
         LPP(1, graph=graph, center=False, pca=None).fit(np.ones((20, 3)), np.arange(20) % 2)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_rows_whose_fourth_powers_leave_the_range_are_refused(name):
     """What is fitted elsewhere is fitted without a warning, and its certificate is a number."""
     X, y = RNG.standard_normal((60, 4, 3)) ** 2, np.arange(60) % 3

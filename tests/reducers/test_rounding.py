@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import oracles as o
 import pytest
-from helpers import literal
+from helpers import each, literal
 from scipy import sparse
 from sklearn.base import clone
 
@@ -56,12 +56,11 @@ def test_sparse_rows_far_from_the_origin(estimator, offset):
     assert o.angle(here.components_, there.components_) < 1e-8 * max(1.0, offset / 1e6)
 
 
-@pytest.mark.parametrize("offset", [1e3, 1e6, 1e8])
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(
+@each("offset", [1e3, 1e6, 1e8])
+@each("make", [np.asarray, sparse.csr_array])
+@each(
     "estimator",
     [KernelLPP(3), KernelNPE(3), KernelLPP(3, landmarks=40, random_state=0)],
-    ids=["all rows", "weights", "landmarks"],
 )
 def test_kernels_of_differences_far_from_the_origin(estimator, make, offset):
     estimator = clone(estimator).set_params(gamma=0.05, standardize=False)
@@ -76,9 +75,9 @@ def test_sparse_tangents_far_from_the_origin():
     np.testing.assert_allclose(there.laplacian.toarray(), here.laplacian.toarray(), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("spread", [1e-3, 1e-5, 1e-6, 1e-7])
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("method", [OLPP, ONPP])
+@each("spread", [1e-3, 1e-5, 1e-6, 1e-7])
+@each("make", [np.asarray, sparse.csr_array])
+@each("method", [OLPP, ONPP])
 def test_directions_are_orthonormal_however_short(method, make, spread):
     """With fewer rows than columns they come from the Gram matrix of the rows, which has the squares of what they are long."""
     rng = np.random.RandomState(0)
@@ -147,9 +146,9 @@ def test_numbers_with_few_digits_are_refused(method):
         literal(method, 2).fit(X * np.float32(1e-33) * np.float32(1e-11))
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("weights", ["coding_length", "distance", "uniform"])
-@pytest.mark.parametrize("scale", [1e3, 1e9, 1e12])
+@each("make", [np.asarray, sparse.csr_array])
+@each("weights", ["coding_length", "distance", "uniform"])
+@each("scale", [1e3, 1e9, 1e12])
 def test_flat_data_of_any_scale(scale, weights, make):
     """Two columns of time stamps on one line: patches have one dimension, and rounding is all there is of others."""
     ticks = np.random.RandomState(0).permutation(100) * scale
@@ -160,9 +159,9 @@ def test_flat_data_of_any_scale(scale, weights, make):
     assert abs(np.corrcoef(placed.ravel(), ticks)[0, 1]) > 0.999
 
 
-@pytest.mark.parametrize("rank", [1, 2, 4])
-@pytest.mark.parametrize("rows", [2, 3, 9, 40])
-@pytest.mark.parametrize("make", [L21PCA, lambda k: RobustGLPCA(k, graph=1)], ids=["L21PCA", "RobustGLPCA"])
+@each("rank", [1, 2, 4])
+@each("rows", [2, 3, 9, 40])
+@each("make", [L21PCA, lambda k: RobustGLPCA(k, graph=1)])
 def test_more_components_than_directions(make, rows, rank):
     rng = np.random.RandomState(rows)
     X = rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, 6))

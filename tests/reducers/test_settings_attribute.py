@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import each
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
@@ -59,7 +60,7 @@ def test_a_fit_with_the_settings_is_the_same_fit(model):
 PRINTED = {"pca": None, "standardize": False, "normalize": None, "ridge": 0.0, "scaling": "constraint"}
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_the_paper_is_a_preset_of_every_method(name):
     """What is "auto" is as printed, whether written out or by the preset, and the estimator stays as it was given."""
     rows = DIGITS.images[:100] if name == "TSA" else X[:100, 20:26] + 1
@@ -112,7 +113,7 @@ def test_pca_none_is_all_directions():
     assert LPP(2, pca=0.5).fit(X).settings_["pca"] == LPP(2, pca=0.5).fit(X).n_pca_
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_verbose_is_a_parameter_of_every_method(name):
     assert METHODS[name]().verbose is None
     assert METHODS[name](verbose=False).get_params()["verbose"] is False

@@ -2,8 +2,7 @@
 
 import numpy as np
 import oracles as o
-import pytest
-from helpers import named
+from helpers import each
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -27,8 +26,8 @@ def held(data, directions):
     return np.diff(shares)
 
 
-@pytest.mark.parametrize("estimator", LINEAR, ids=named)
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@each("estimator", LINEAR)
+@each("make", [np.asarray, sparse.csr_array])
 def test_explained_ratio(estimator, make):
     data = abs(X) if isinstance(estimator, LPI) else X
     model = clone(estimator).fit(make(data), Y)

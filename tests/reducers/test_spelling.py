@@ -7,6 +7,7 @@ import re
 from typing import ClassVar
 
 import pytest
+from helpers import each
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -39,7 +40,7 @@ def test_other_spellings_are_answered(method, given, answer):
         method(**given)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_every_estimator_answers(name):
     method = METHODS[name]
     expected = r"write graph=10$" if "graph" in method().get_params() else f"^{name} links no neighbours"
@@ -49,8 +50,8 @@ def test_every_estimator_answers(name):
         assert f"{method(graph=10)!r}" == f"{name}(graph=10)"
 
 
-@pytest.mark.parametrize("given", [{"metric": "manhattan"}, {"weights": "binary"}, {"t": 0.5}, {"eps": 9.0}])
-@pytest.mark.parametrize("method", [LPP, NPE, MFA, DNE, LFDA, LSDA, LPI])
+@each("given", [{"metric": "manhattan"}, {"weights": "binary"}, {"t": 0.5}, {"eps": 9.0}])
+@each("method", [LPP, NPE, MFA, DNE, LFDA, LSDA, LPI])
 def test_the_graph_that_is_answered_can_be_fitted(method, given):
     with pytest.raises(TypeError) as told:
         method(**given)

@@ -8,7 +8,7 @@ import numpy as np
 import oracles as o
 import pytest
 import sklearn
-from helpers import named
+from helpers import each, named
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn import config_context
@@ -68,8 +68,8 @@ def assert_same(one, other, X, tol=1e-10):
 
 
 @EVERY
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("shape", [(60, 6), (24, 40)], ids=["tall", "wide"])
+@each("make", [np.asarray, sparse.csr_array])
+@each("shape", [(60, 6), (24, 40)])
 def test_a_weight_is_so_many_copies(estimator, make, shape):
     X, y, w = drawn(*shape)
     estimator = clone(estimator)
@@ -341,7 +341,7 @@ def test_balanced_heat():
         SameClass(balance="yes").build(X, y)
 
 
-@pytest.mark.parametrize("name", lapwing.methods.METHODS)
+@each("name", lapwing.methods.METHODS)
 def test_weights_equal_repetition_or_are_refused(name):
     """Whatever the method, with the class graph: never are weights passed over."""
     X, y, weights = drawn()

@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from helpers import each
 from messy import customers
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -38,7 +39,7 @@ def column(text, cells, **options):
     return preparation.columns_["c"]["kind"], values["c"].tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     ("cells", "expected"),
     [
         (["3,14", "2", "-0,5"], [3.14, 2, -0.5]),

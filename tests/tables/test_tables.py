@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
@@ -78,9 +79,9 @@ def test_what_is_written_is_read_back(tmp_path, seed, suffix):
     assert os.listdir(tmp_path) == [path.name]
 
 
-@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|", " "])
-@pytest.mark.parametrize("header", [True, False])
-@pytest.mark.parametrize("packed", [True, False])
+@each("delimiter", [",", "\t", ";", "|", " "])
+@each("header", [True, False])
+@each("packed", [True, False])
 def test_layouts_of_csv(text, delimiter, header, packed):
     rows = [["length", "width", "species"]] * header + [["5.1", "3.5", "setosa"], ["6", "2.9", "virginica"]]
     content = "\n".join(delimiter.join(row) for row in rows).encode()
@@ -472,7 +473,7 @@ def test_images_that_are_none(tmp_path):
 GOOD = "a,b,kind\n1,2,x\n3,4,y\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "options", "said"),
     [
         (GOOD, {}, ["column 'kind' is not numeric", "--label", "--id", "--drop kind", "encode"]),
