@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ import lapwing
 
 ROOT = Path(lapwing.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-FILES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 CORE = {"auto", "data", "graphs", "maps", "neighbors", "operators", "problem", "search", "solvers", "summary"}
 MAY_IMPORT = {
     # The core, whose edges are those of the design. They are not widened to fit the code.
@@ -76,6 +76,12 @@ DISTRIBUTIONS = {
 }
 
 
+@cache
+def files():
+    """The trees of all files, by their names under the package."""
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+
+
 def part_of(file):
     """The package of the file, or the module where it lies at the top."""
     return file.split("/")[0].removesuffix(".py")
@@ -84,7 +90,7 @@ def part_of(file):
 def imports(file, tree=None):
     """The dotted names that the file imports, wherever in the file and however written, and the statement of each."""
     package = ["lapwing", *file.split("/")[:-1]]
-    for node in ast.walk(tree or FILES[file]):
+    for node in ast.walk(tree or files()[file]):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -140,7 +146,7 @@ DECLARED = {"data.py": {"_takes_sparse"}, "auto.py": {"_choices", "_rules"}}
 
 def foreign_attributes(file, homes, tree=None):
     own = ("self", "cls", "super()")
-    for code, name, owner in attributes_of_others(tree or FILES[file]):
+    for code, name, owner in attributes_of_others(tree or files()[file]):
         if name in DECLARED.get(file, ()):
             continue
         if owner not in own and homes.get(name) and part_of(file) not in homes[name]:
@@ -150,14 +156,14 @@ def foreign_attributes(file, homes, tree=None):
 def homes():
     """Which parts define a private name."""
     found = {}
-    for file, tree in FILES.items():
+    for file, tree in files().items():
         for name in filter(private, defined(tree)):
             found.setdefault(name, set()).add(part_of(file))
     return found
 
 
 def test_every_part_is_in_the_table():
-    assert {part_of(file) for file in FILES if not part_of(file).startswith("_")} <= set(MAY_IMPORT)
+    assert {part_of(file) for file in files() if not part_of(file).startswith("_")} <= set(MAY_IMPORT)
 
 
 def test_neither_the_library_nor_its_tests_import_the_papers():
@@ -169,7 +175,7 @@ def test_neither_the_library_nor_its_tests_import_the_papers():
 
 @each("part", MAY_IMPORT)
 def test_imports_point_one_way(part):
-    found = {name: file for file in FILES if part_of(file) == part for name in parts_imported(file)}
+    found = {name: file for file in files() if part_of(file) == part for name in parts_imported(file)}
     assert not {name: file for name, file in found.items() if name not in MAY_IMPORT[part] | {part}}
 
 
@@ -196,7 +202,7 @@ def test_the_guard_sees_every_way_to_import(code, parts):
 
 
 def test_no_private_name_crosses_a_package():
-    found = {f"{file}: {name}" for file in FILES for name, _ in imports(file) if is_foreign(name, file)}
+    found = {f"{file}: {name}" for file in files() for name, _ in imports(file) if is_foreign(name, file)}
     assert not found
 
 
@@ -220,7 +226,7 @@ def test_the_guard_sees_private_imports(code, foreign):
 
 def test_no_private_attribute_is_used_from_outside_its_package():
     known = homes()
-    assert not {use for file in FILES for use in foreign_attributes(file, known)}
+    assert not {use for file in files() for use in foreign_attributes(file, known)}
 
 
 def test_the_guard_sees_private_attributes():
@@ -230,7 +236,7 @@ def test_the_guard_sees_private_attributes():
 
 
 def test_no_private_scikit_learn():
-    found = [(file, name) for file in FILES for name, _ in imports(file) if name.startswith("sklearn")]
+    found = [(file, name) for file in files() for name, _ in imports(file) if name.startswith("sklearn")]
     assert found
     assert not [(file, name) for file, name in found if any(map(private, name.split(".")))]
 
@@ -263,7 +269,7 @@ def third_party(file):
 def test_what_is_imported_at_the_top_is_declared():
     """By every user of the part: joblib and threadpoolctl come with scikit-learn today, and might not tomorrow."""
     core = declared(PROJECT["dependencies"])
-    for file, tree in FILES.items():
+    for file, tree in files().items():
         allowed = core | (extra_of(BEHIND[part_of(file)]) if part_of(file) in BEHIND else set())
         top = {name for name, node in third_party(file) if node in tree.body}
         assert top <= allowed, (file, top - allowed)
@@ -271,14 +277,14 @@ def test_what_is_imported_at_the_top_is_declared():
 
 def test_what_is_imported_late_is_in_an_extra():
     extras = set.union(*map(extra_of, PROJECT["optional-dependencies"])) | declared(PROJECT["dependencies"])
-    late = {(file, name) for file in FILES for name, _ in third_party(file)}
+    late = {(file, name) for file in files() for name, _ in third_party(file)}
     assert not {(file, name) for file, name in late if name not in extras}
 
 
 def test_the_extra_that_an_error_names_has_what_is_missing():
     calls = [
         [ast.literal_eval(arg) for arg in node.args]
-        for tree in FILES.values()
+        for tree in files().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "require" and isinstance(node.args[0], ast.Constant)
     ]

@@ -2,17 +2,16 @@
 
 import ast
 import inspect
+from functools import cache
 from pathlib import Path
 
 import pytest
-from helpers import each
 
 import lapwing
 from lapwing_papers import experiments
 
 METHODS = {name: getattr(lapwing, name) for name in lapwing.__all__ if inspect.isclass(getattr(lapwing, name))}
 FOLDER = Path(experiments.__file__).parent
-OF_PAPERS = {path.name: ast.parse(path.read_text()) for path in sorted(FOLDER.glob("*.py"))}
 
 
 def built(tree):
@@ -32,13 +31,18 @@ def built(tree):
                 yield method, {keyword.arg for keyword in node.keywords}
 
 
-@each("file", OF_PAPERS)
-def test_every_estimator_of_a_paper_says_whose_settings_it_has(file):
-    assert not [method for method, named in built(OF_PAPERS[file]) if "preset" not in named]
+@cache
+def of_papers():
+    """File, method and the names of what it is given, of all that the experiments build."""
+    return [(path.name, *one) for path in FOLDER.glob("*.py") for one in built(ast.parse(path.read_text()))]
+
+
+def test_every_estimator_of_a_paper_says_whose_settings_it_has():
+    assert not [(file, method) for file, method, named in of_papers() if "preset" not in named]
 
 
 def test_the_guard_sees_the_experiments():
-    found = [method for tree in OF_PAPERS.values() for method, _ in built(tree)]
+    found = [method for _, method, _ in of_papers()]
     assert len(found) > 50
     assert {"LPP", "OLPP", "ONPP", "LPDP", "MFA", "DNE", "LPCA", "LPI", "KernelLPP", "TSA", "GLPCA", "L21PCA"} <= set(
         found
