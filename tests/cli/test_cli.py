@@ -48,6 +48,7 @@ IRIS = load_iris()
 X, Y = IRIS.data, IRIS.target
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 LAPWING = [sys.executable, "-m", "lapwing"]
+QUICK = ("-j", 1, "--judge", "nearest")  # where a comparison is not about its judge
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
@@ -286,13 +287,13 @@ def test_compare_every_format(tmp_path, kind):
     else:
         savers.get(kind, lambda: write(path, [Table(X, Y)]))()
     label = [] if kind in ("npz", "svm") else y if kind in savers else ["--label", "label"]
-    result = run("compare", path, *label, "-m", "lpp", "-d", 2, "-j", 1, "--cv", 2, "-o", tmp_path / "r.html", "--json")
+    result = run("compare", path, *label, "-m", "lpp", "-d", 2, *QUICK, "--cv", 2, "-o", tmp_path / "r.html", "--json")
     assert json.loads(result.stdout)["criterion"] == "accuracy"
     assert "30 rows, 4 features, 3 classes" in result.stderr
 
 
 def test_two_classes_of_a_sign(tmp_path, documents):
-    arguments = ["-m", "mmc", "-d", 1, "-j", 1, "-o", tmp_path / "r.html"]
+    arguments = ["-m", "mmc", "-d", 1, *QUICK, "-o", tmp_path / "r.html"]
     result = run("compare", documents, *arguments)
     assert "labels -1 and 1 are read as two classes" in result.stderr
     assert "60 rows, 12 features, 2 classes\n" in result.stderr
@@ -302,7 +303,7 @@ def test_two_classes_of_a_sign(tmp_path, documents):
 def test_unknown_labels_are_no_class(tmp_path):
     y = np.where(np.arange(150) % 15 == 0, -1, Y)
     write(tmp_path / "x.csv", [Table(X[:, :1], y)])
-    result = run("compare", tmp_path / "x.csv", "-l", "label", "-m", "lpp", "-d", 1, "-j", 1, "-o", tmp_path / "r.html")
+    result = run("compare", tmp_path / "x.csv", "-l", "label", "-m", "lpp", "-d", 1, *QUICK, "-o", tmp_path / "r.html")
     assert "150 rows, 1 feature, 3 classes, 10 unknown\n" in result.stderr
 
 
@@ -313,11 +314,9 @@ def test_quantities_are_no_classes(tmp_path):
     said = run("fit", path, "-m", "mmc", "-o", tmp_path / "out", code=1).stderr
     assert "quantities" in said
     assert "--no-label" in said
-    result = run("compare", path, "-m", "lpp", "-d", 1, "-j", 1, "--cv", 2, "-o", tmp_path / "r.html", "--json")
+    result = run("compare", path, "-m", "lpp", "-d", 1, *QUICK, "--cv", 2, "-o", tmp_path / "r.html", "--json")
     assert json.loads(result.stdout)["criterion"] == "r2"
-    facts = run(
-        "compare", path, "--no-label", "-m", "pca", "-d", 1, "-j", 1, "-o", tmp_path / "r.html", "--json"
-    ).stdout
+    facts = run("compare", path, "--no-label", "-m", "pca", "-d", 1, *QUICK, "-o", tmp_path / "r.html", "--json").stdout
     assert json.loads(facts)["criterion"] == "recall"
 
 
@@ -402,7 +401,7 @@ def test_the_command_that_is_advised_reads_the_same(tmp_path, iris, extra, told)
     label = [] if "--no-label" in extra else ["-l", "species"]
     drop = ["--drop", "species"] if "--no-label" in extra else []
     result = run(
-        "compare", iris, "--id", "name", *label, *drop, *extra, "-m", "lpp", "-d", 1, "-j", 1, "-o", tmp_path / "r"
+        "compare", iris, "--id", "name", *label, *drop, *extra, "-m", "lpp", "-d", 1, *QUICK, "-o", tmp_path / "r"
     )
     command = shlex.split(next(line for line in result.stderr.splitlines() if line.startswith("  lapwing fit")))
     for part in told:
@@ -424,7 +423,7 @@ def test_everything_compared_can_be_fitted_by_the_line_that_is_printed(tmp_path,
     """Followed literally: the model has the dimensions, the parameters and the graph of the comparison."""
     monkeypatch.chdir(tmp_path)
     names = [name for name in METHODS if name not in ("TruncatedSVD", "LPI", "LPP + targets")]  # of other data
-    found = compare(X, Y, methods=names, dimensions=[2], cv=2)
+    found = compare(X, Y, methods=names, dimensions=[2], cv=2, judge="nearest")
     assert not found.failures
     for name in names:
         command = fitting(found, name, 2, "iris.csv")
@@ -434,7 +433,7 @@ def test_everything_compared_can_be_fitted_by_the_line_that_is_printed(tmp_path,
 
 
 def test_the_line_of_the_starred_method(tmp_path, iris):
-    arguments = ["compare", "-", "-l", "species", "--drop", "name", "-d", 1, "-j", 1, "-o", tmp_path / "r.html"]
+    arguments = ["compare", "-", "-l", "species", "--drop", "name", "-d", 1, *QUICK, "-o", tmp_path / "r.html"]
     result = run(*arguments, "-m", "lda,npe", input=iris.read_text())
     assert any(line.startswith("* ") and "LDA" in line for line in result.stdout.splitlines())
     assert "\n* LDA with 1 dimension (" in result.stderr
@@ -624,7 +623,7 @@ def test_compare_says_that_it_samples(tmp_path, iris):
 
 def test_compare_without_labels(tmp_path):
     np.save(tmp_path / "x.npy", X)
-    result = run("compare", tmp_path / "x.npy", "-m", "pca", "-d", 2, "-j", 1, "-o", tmp_path / "r.html", "--json")
+    result = run("compare", tmp_path / "x.npy", "-m", "pca", "-d", 2, *QUICK, "-o", tmp_path / "r.html", "--json")
     assert "no labels" in result.stderr
     assert json.loads(result.stdout)["criterion"] == "recall"
 

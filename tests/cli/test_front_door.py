@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
-from test_cli import run
+from test_cli import QUICK, run
 
 from lapwing import LPP
 from lapwing.cli._options import Reading
@@ -75,7 +75,7 @@ def test_customers(comma):
 
 def test_the_line_that_compare_prints_is_the_next_command():
     customers("customers.csv", 400)
-    result = run("compare", "customers.csv", "--label", "churned", "-m", "mmc,lpp", "-d", "1,2", "--cv", 2, "-j", 1)
+    result = run("compare", "customers.csv", "--label", "churned", "-m", "mmc,lpp", "-d", "1,2", "--cv", 2, *QUICK)
     assert "3 text columns one-hot encoded" in result.stderr
     run(*fit_line(result))
     run("transform", "model.lapwing", "customers.csv", "-o", "z.parquet")
@@ -199,10 +199,10 @@ def test_the_table_says_which_dimensions_it_shows():
     X, y = rng.standard_normal((200, 8)) * 0.7 ** np.arange(8), rng.integers(0, 2, 200)
     X[:, 0] += 2 * y
     np.savez("two.npz", X=X, y=y)
-    result = run("compare", "two.npz", "-m", "pca", "-d", "1,2,4,6", "--judge", "logistic", "--json")
+    result = run("compare", "two.npz", "-m", "pca", "-d", "1,2,4", "--cv", 3, "--judge", "logistic", "--json")
     (row,) = json.loads(result.stdout)["methods"]
     assert row["dimension"] < row["best_dimension"]
-    said = run("compare", "two.npz", "-m", "pca", "-d", "1,2,4,6", "--judge", "logistic").stderr
+    said = run("compare", "two.npz", "-m", "pca", "-d", "1,2,4", "--cv", 3, "--judge", "logistic").stderr
     assert (
         "the table shows each method with the fewest dimensions that are within the error of its own best score" in said
     )
