@@ -5,8 +5,8 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 # What the command line needs, and beside it what the tests, the pages and the published experiments need.
 READY := .venv/ready
 WHOLE := .venv/whole
-# Two test processes on two cores: more threads would only wait for each other.
-THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# Two test processes on two cores: more threads would only wait for each other. Bytecode is kept: tests start hundreds of programs.
+THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
 .PHONY: demo docs test test-oldest test-newest integrations fuzz mutate sdist-test dist release lint bench bench-scale defaults reproduce
 .PHONY: reproduce-quick measure guide clean

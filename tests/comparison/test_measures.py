@@ -37,8 +37,7 @@ def score(found, measure, model, X, y, train, test):
     return OF_CLUSTERS[measure](y[test], clusters)
 
 
-@pytest.mark.parametrize("prepared", [False, True])
-@pytest.mark.parametrize("partly", [False, True])
+@pytest.mark.parametrize(("partly", "prepared"), [(False, True), (True, False)])
 def test_measures_are_what_they_say(partly, prepared):
     X, y = load_wine(return_X_y=True)
     y = np.where(np.arange(178) % 5 == 0, -1, y) if partly else y
