@@ -18,7 +18,7 @@ FOLDERS = ("src", "tests")
 OTHERS = (".github", "benchmarks", "docs", "examples", "papers")
 MADE = ("__pycache__", "*.egg-info", "_build", "gallery", "generated", "sg_execution_times.rst", ".hypothesis")
 BUILD = "import sys; from setuptools import build_meta; print(getattr(build_meta, sys.argv[1])(sys.argv[2]))"
-SOME = ["tests/test_replacing.py", "tests/persistence/test_file.py::test_mode_and_link"]
+SOME = ["tests/persistence/test_file.py::test_mode_and_link"]
 
 
 def build(what, tree):
