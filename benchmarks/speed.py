@@ -278,7 +278,7 @@ def lapwing_tsa(X: np.ndarray, y: np.ndarray) -> None:
     from lapwing import TSA
     from lapwing.graphs import KNN
 
-    TSA(10, graph=KNN(N_NEIGHBORS, weights="binary"), tol=0).fit(X.reshape(-1, 32, 32))
+    TSA(10, graph=KNN(N_NEIGHBORS, weights="binary")).fit(X.reshape(-1, 32, 32))
 
 
 def lapwing_scores(X: np.ndarray, y: np.ndarray) -> None:

@@ -26,8 +26,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from lapwing.methods import METHODS
-from lapwing.methods.about import described
+from lapwing.methods import METHODS, described
 from lapwing_papers.experiments import VERDICTS, Summary, collected, experiments, tallies
 
 ROOT = Path(__file__).parents[1]

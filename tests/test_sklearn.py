@@ -88,7 +88,7 @@ OTHERS = [
     LPP(1, graph=CodingLength(3) + SameClass()),
     OLPP(1, graph=TangentAlignment(3)),
     KernelNPE(1, gamma=0.5, graph=2, scaling="constraint"),
-    GLPCA(1, alpha=2.0, graph=3),
+    GLPCA(1, beta=0.2, graph=3),
     TangentialMaps(1, graph=TangentAlignment(4, weights="uniform", metric="manhattan"), extension="barycentric"),
 ]
 EVERY = pytest.mark.parametrize("estimator", DEFAULT, ids=lambda estimator: type(estimator).__name__)

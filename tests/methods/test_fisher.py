@@ -101,14 +101,10 @@ def test_locality_sensitive_alpha(alpha):
         LSDA(2, alpha=alpha).fit(X, Y)
 
 
-@pytest.mark.parametrize("graph", [Complete(), "supervised", "semi", KNN(4) + OtherClass(), Reconstruction(4)], ids=str)
+@pytest.mark.parametrize("graph", [Complete(), "supervised", KNN(4) + OtherClass(), Reconstruction(4)], ids=str)
 def test_graphs_that_have_no_links_to_split_are_named(graph):
-    with pytest.raises(
-        ValueError, match=r"graph=.*: LSDA splits the links of its graph by class, and \w+\(.*KNN\(5\)"
-    ) as said:
+    with pytest.raises(ValueError, match=r"\w+\(.*\) & SameClass\(\): neither graph is sparse.*such as KNN"):
         LSDA(2, graph=graph).fit(X, Y)
-    assert repr(graph) in str(said.value)
-    assert "&" not in str(said.value)
 
 
 def test_locality_sensitive_is_the_maximum_of_its_paper():
@@ -184,9 +180,9 @@ def test_features_of_nystroem_are_landmarks():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"gamma": 0.1}, r"gamma=0.1 does not act beside features=RBFSampler\(random_state=0\)"),
-        ({"kernel": "precomputed"}, "kernel='precomputed' does not act beside features="),
-        ({"landmarks": 5}, "landmarks=5 does not act beside features="),
+        ({"gamma": 0.1}, r"do not act beside features=RBFSampler\(random_state=0\)"),
+        ({"kernel": "precomputed"}, "kernel=, gamma= and landmarks= do not act"),
+        ({"landmarks": 5}, "and landmarks= do not act"),
     ],
 )
 def test_parameters_of_a_kernel_stand_in_its_features(given, said):

@@ -344,15 +344,10 @@ def test_float32_is_accumulated_in_float64():
 
 
 def test_iterations():
-    models = [TSA((3, 2), max_iter=k, tol=0).fit(X) for k in (1, 2, 3)]
-    assert [model.n_iter_ for model in models] == [1, 2, 3]
+    assert [TSA((3, 2), max_iter=k).fit(X).n_iter_ for k in (1, 2)] == [1, 2]
     assert TSA((3, 2)).fit(X).n_iter_ == 3
-    rest = TSA((3, 2), max_iter=500, tol=1e-8).fit(X)
-    assert 3 < rest.n_iter_ < 500
-    more = TSA((3, 2), max_iter=rest.n_iter_ + 50, tol=0).fit(X)
+    rest, more = (TSA((3, 2), max_iter=k).fit(X) for k in (200, 250))
     assert max(o.angle(P, Q) for P, Q in zip(rest.components_, more.components_, strict=True)) < 1e-6
-    assert TSA((3, 2), max_iter=500, tol=1e-2).fit(X).n_iter_ < rest.n_iter_
-    assert TSA((1, 3), max_iter=9).fit(X[:, :1]).n_iter_ == 2  # vectors: the second round finds what the first did
 
 
 def test_constant_borders():
@@ -408,9 +403,7 @@ def test_memory():
     "estimator",
     [
         TSA(image_shape=(1, -1, 1), graph=SameClass("heat")),  # three modes; y is required
-        TSA(
-            1, image_shape=[-1, 1], graph=3, penalty=Complete(), normalize="trace", max_iter=5, tol=0.1
-        ),  # B is a graph
+        TSA(1, image_shape=[-1, 1], graph=3, penalty=Complete(), normalize="trace", max_iter=5),  # B is a graph
     ],
     ids=named,
 )
@@ -549,9 +542,6 @@ def test_images_where_rows_were_promised():
         ({"n_components": 5}, "mode 2 .*n_components=5 .* 4 directions"),
         ({"max_iter": 0}, "max_iter=0 "),
         ({"max_iter": 1.5}, r"max_iter=1\.5 "),
-        ({"tol": -1e-3}, r"tol=-0\.001 "),
-        ({"tol": np.nan}, "tol=nan "),
-        ({"tol": "auto"}, "tol='auto' "),
         ({"flatten": "yes"}, "flatten='yes' "),
         ({"scaling": "length"}, "scaling='length' "),
         ({"normalize": "norm"}, "normalize='norm' "),

@@ -4,7 +4,7 @@ from math import ceil
 
 import numpy as np
 import pytest
-from limits import large_from, sampled_from
+from limits import large_from
 from oracles import angle
 from scipy import sparse
 from scipy.linalg import subspace_angles
@@ -150,13 +150,3 @@ def test_float32_far_from_the_origin():
     model = LPP(2).fit(data)
     exact = (data.astype(float) - model.mean_) @ model.components_.T.astype(float)
     np.testing.assert_allclose(model.transform(data), exact, atol=1e-4)
-
-
-def test_verbose_says_that_a_default_graph_is_of_a_sample(monkeypatch, capsys):
-    sampled_from(monkeypatch, 100, 50)
-    X = np.random.RandomState(0).standard_normal((300, 4))
-    LPP(2).fit(X)
-    LPP(2, graph=KNN(5, queries=50), verbose=True).fit(X)
-    assert "are searched" not in capsys.readouterr().err
-    LPP(2, verbose=True).fit(X)
-    assert capsys.readouterr().err.count("the neighbours of 50 of 300 rows are searched\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -46,7 +47,7 @@ def print_model(model: Any, path: str, json: bool) -> None:
         return print_json(facts | {"certificate": _plain(facts["certificate"])})
     known = signature(type(estimator)).parameters
     changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
-    about = (type(estimator).__doc__ or "").strip().splitlines()[0]
+    about = re.sub(r":\w+:`(\w+)`", r"\1", (type(estimator).__doc__ or "").strip().splitlines()[0])
     facts |= {"method": f"{facts['method']}, {about}", "parameters": changed or "defaults"}
     lines = [[name.replace("_", " "), " ".join(_shown(value).split())] for name, value in facts.items()]
     return print_facts([line for line in lines if line[1]])

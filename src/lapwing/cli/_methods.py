@@ -20,8 +20,7 @@ from sklearn.utils import get_tags
 
 from .. import comparison, graphs
 from ..graphs import KNN, Graph, On, Reconstruction
-from ..methods import METHODS
-from ..methods.about import described, plain
+from ..methods import METHODS, described, plain
 from ..reducers import FreeReducer, ProjectingReducer, Reducer, resolve_graph
 from ._console import did_you_mean, print_facts, print_json, say
 from ._options import refuse

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 from sklearn.utils import column_or_1d
 
-from .._validation import check_below_one, check_count
+from .._validation import check_below_one, check_count, check_not_negative
 from ..auto import GraphFacts, Rules, Settings
 from ..data import Data, as_data, total
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, Pairs, SameClass
@@ -21,8 +20,7 @@ from ..problem import Problem, Term, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector, Found, KernelReducer, LinearReducer, build_terms
 from ..solvers import RankError, numerical_rank, solve, too_few
 from ..summary import Summary
-from .about import About
-from .locality import LPP, negligible
+from .locality import LPP, About, negligible
 
 BINARY = staticmethod(partial(KNN, weights="binary"))
 
@@ -107,9 +105,8 @@ class LPDP(Supervised, LinearReducer):
     default_graph: ClassVar[Any] = BINARY
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
-            raise ValueError(f"alpha={self.alpha!r} must be a finite number")
-        local, alpha = self._terms(data, graphs), float(self.alpha)
+        local = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        alpha = check_not_negative("alpha", self.alpha)
         # S_w - S_b, since S_b = S_t - S_w
         margin = [term.scaled(2 * alpha) for term in SameClass().terms(data)]
         margin += [term.scaled(-alpha) for term in Complete(among="labelled").terms(data)]
@@ -311,12 +308,6 @@ class LSDA(Supervised, LinearReducer):
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         near, alpha = graphs.graph, check_below_one("alpha", self.alpha)
-        unlisted = [leaf for _, leaf in near.signed() if leaf.adjacency(data) is None]
-        if unlisted:
-            message = (
-                f"graph={self.graph!r}: LSDA splits the links of its graph by class, and {unlisted[0]!r} lists none"
-            )
-            raise ValueError(f"{message}, or too many; use a graph of neighbours, such as graph=KNN(5)")
         split = (1 - alpha) * (near & SameClass()) - alpha * (near & OtherClass())
         terms = build_terms("graph", split, data)
         return Problem(terms, degree_sum(terms) * (1 / (1 - alpha)))  # (2)

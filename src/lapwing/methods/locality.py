@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +16,38 @@ from ..maps import Coordinates
 from ..operators import diagonal, identity
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..reducers import WORDS, FeatureSelector, Found, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer
-from .about import About
 
 NEIGHBORS = "L of a neighbour graph"
+EXAMPLE = """
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import {name}
+    >>> {name}(2).fit_transform(*load_iris(return_X_y=True)).shape
+    (150, 2)
+    """
+
+
+class About(NamedTuple):
+    """What the class of a method says about itself. Its map, and whether it needs labels, are known without it.
+
+    Texts are Markdown, in the letters of the papers: L is the Laplacian of a graph, D its degrees, W weights that reconstruct
+    samples, S_w and S_b the scatters within and between classes.
+    """
+
+    family: str
+    minimises: str  # the matrix A
+    constraint: str  # the matrix B, or "orthogonal"
+    # The kinds of data on which ``compare`` tries it by default: "dense", "sparse", "counts" (sparse, none negative), and
+    # "unlabelled" (and dense).
+    compared_on: tuple[str, ...] = ()
+
+    def __set_name__(self, method: type, name: str) -> None:
+        """Let a method carry the module that users import it from, so that moving its file breaks no model, and an example."""
+        if method.__doc__ and ">>>" not in method.__doc__:
+            method.__doc__ = f"{method.__doc__.rstrip()}\n{EXAMPLE.format(name=method.__name__)}"
+        if method.__module__.startswith(f"{__package__}."):
+            method.__module__ = __package__.partition(".")[0]
 
 
 def propagated() -> Graph:
@@ -309,9 +338,7 @@ class TSA(MultilinearReducer):
         As in :class:`LPP`. None is ``KNN(5)``, on the images as rows of pixels. Equation 7.3 of the thesis, for classes, is
         ``SameClass("heat")``.
     max_iter : int, default=3
-        How many times each matrix is found, at most. 3 is what the authors of the method take.
-    tol : float, default=1e-6
-        Stop when, in a round, no :math:`U U^\top` or :math:`V V^\top` changes by more than this share of its norm.
+        How many times each matrix is found. 3 is what the authors of the method take.
     image_shape : tuple of int, default=None
         The shape of an image where X holds images as rows, as pipelines want it; one side may be -1. The output is then 2-D as
         well. None takes X of shape (n_samples, n1, n2, ...).

@@ -24,8 +24,8 @@ from ..operators import Structured, identity
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..reducers import FreeReducer, LinearReducer, build_terms, takes_tensors
 from ..solvers import Solution, estimate_norm, fix_signs, inverse, largest_value, solve
-from .about import About
 from .discriminant import BINARY, Supervised, covariance
+from .locality import About
 
 NEAR_POLE = 0.05  # below this share of the fitted rows' median factor, the equation of a new row is near a pole
 RHO = 1.02  # rho="auto" of the robust methods; eigenvectors cannot follow a faster growth from step to step
@@ -36,7 +36,7 @@ class _Representing(FreeReducer, without=("extension", "normalize")):
     """Free maps that also represent X, as ``embedding_ @ components_ + mean_``."""
 
     n_neighbors: ClassVar[int] = 5
-    _reads_features: ClassVar[bool] = True
+    _beside: ClassVar[str] = "refused"
     _crowded: ClassVar[bool] = False
     default_graph: ClassVar[Any] = KNN
 
@@ -94,9 +94,7 @@ class GLPCA(_Representing):
         Which samples should have similar coordinates. None is ``KNN(5)``, an integer k ``KNN(k)``, and a matrix of weights is
         another. For corrupted samples take ``KNN(5, weights="binary")``: heat weights leave a far one next to no links.
     beta : float, default=0.5
-        How much the graph counts, from 0 (PCA) to 1 (the graph alone).
-    alpha : float, default=None
-        The weight of the graph in (1), which takes the place of ``beta``. None goes by ``beta``.
+        How much the graph counts, from 0 (PCA) to 1 (the graph alone). :math:`\alpha` of (1) is ``alpha_``.
     ... : As in :class:`LaplacianEigenmaps`
 
     Attributes
@@ -122,7 +120,6 @@ class GLPCA(_Representing):
     """
 
     beta: float = 0.5
-    alpha: float | None = None
 
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
 
@@ -131,7 +128,7 @@ class GLPCA(_Representing):
     def _problem(self, data: Data, graphs: GraphFacts) -> Representation:
         terms = build_terms("graph", graphs.graph, data)
         L, (X, lam) = laplacian_sum(terms).tosparse(), of_unit_norm(data)
-        beta, xi = graph_weight(self.beta, self.alpha, lam, L)
+        beta, xi = graph_weight(self.beta, L)
         own = [Term(beta / xi * t.coefficient, t.laplacian, t.degrees) for t in terms]
         ones = np.ones(data.n)
         eye = Structured(data.n, diag=ones)
@@ -185,19 +182,16 @@ class GLPCA(_Representing):
         return np.where(safe, placed, means)
 
 
-def graph_weight(beta: Any, alpha: Any, lam: float, L: sparse.csr_array, unit: float = 1.0) -> tuple[float, float]:
-    """``beta=``, or the one that ``alpha=``, in some unit, stands for, and xi: 1 where the graph does not attract."""
+def graph_weight(beta: Any, L: sparse.csr_array) -> tuple[float, float]:
+    """``beta=`` as a number, and xi, which is 1 where the graph does not attract."""
+    if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
+        raise ValueError(f"beta={beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
     xi = largest_value(L) if L.nnz else 0.0
-    if not xi > 1e-12 * abs(L).max():
-        if beta if alpha is None else alpha:
-            raise ValueError("the graph draws no samples together; add one that does, such as KNN(5), or use beta=0")
-        xi = 1.0
-    if alpha is None:
-        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
-            raise ValueError(f"beta={beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
+    if xi > 1e-12 * abs(L).max():
         return float(beta), xi
-    pull = check_not_negative("alpha", alpha) * unit * xi
-    return 1 / (1 + lam / pull) if pull else 0.0, xi
+    if beta:
+        raise ValueError("the graph draws no samples together; add one that does, such as KNN(5), or use beta=0")
+    return 0.0, 1.0
 
 
 def symmetric(n: int, apply: Callable[[Any], Any], dtype: Any = np.float64) -> LinearOperator:
@@ -279,7 +273,6 @@ class RobustGLPCA(_Representing):
     """
 
     beta: float = 0.5
-    alpha: float | None = None
     center: str = "auto"
     rho: float | str = "auto"
     max_iter: int = 1000
@@ -290,29 +283,14 @@ class RobustGLPCA(_Representing):
     _choices: ClassVar[dict[str, tuple]] = {"center": ("auto", "mean", "median")}
     _rules: ClassVar[Rules] = Rules(paper={"center": "mean", "rho": 1.2})
 
-    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
-        """The alpha of (1) for which the first step is GLPCA(beta)."""
-        lam = of_unit_norm(Data(X))[1]
-        beta, xi = graph_weight(self.beta, self.alpha, lam, L, 2 / mu)
-        if beta == 1:
-            weight = f"beta={self.beta}" if self.alpha is None else f"alpha={self.alpha}"
-            raise ValueError(f"{weight} leaves nothing of X to represent robustly; use LaplacianEigenmaps, or less")
-        return mu / 2 * beta / (1 - beta) * lam / xi if self.alpha is None else float(self.alpha)
-
-    def _growth(self) -> float:
-        """``rho``, decided."""
-        return RHO if isinstance(self.rho, str) and self.rho == "auto" else check_positive("rho", self.rho)
-
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(self._terms(data, graphs), identity(data.n))
 
-    def _solve(  # type: ignore[override]
-        self, F: Free, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings
-    ) -> _Multipliers:
+    def _solve(self, F: Free, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Any:
         k = self.n_components
         check_count("max_iter", self.max_iter)
         check_positive("tol", self.tol)
-        rho = self._growth()
+        rho = RHO if isinstance(self.rho, str) and self.rho == "auto" else check_positive("rho", self.rho)
         if rho <= 1:
             raise ValueError(f"rho={self.rho!r} must be above 1, such as {RHO}")
         if k >= data.n:
@@ -321,22 +299,24 @@ class RobustGLPCA(_Representing):
         centre = data.mean() if self.center == "mean" else np.median(data.X, axis=0).astype(np.float64)
         X = data.X.astype(np.float64) - centre
         mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
-        state = _Multipliers(X, L, k, self._weight(X, L, mu), mu, centre, moves=self.center != "mean")
+        beta, xi = graph_weight(self.beta, L)
+        if beta == 1:
+            raise ValueError(f"beta={beta} leaves nothing of X to represent robustly; use LaplacianEigenmaps, or less")
+        alpha = mu / 2 * beta / (1 - beta) * of_unit_norm(Data(X))[1] / xi  # with it the first step is GLPCA(beta)
+        state = _Multipliers(X, L, k, alpha, mu, rho, centre, moves=self.center != "mean")
         while not state.violation <= self.tol and state.n_steps < self.max_iter:
-            state.step(state.mu * rho if state.n_steps else mu, anew=rho > RHO)
+            state.step(state.mu * rho if state.n_steps else mu)
         if not state.violation <= self.tol:
             stopped = f"{type(self).__name__} stopped after max_iter={self.max_iter} steps"
             message = f"{stopped} with a violation of {state.violation:.2g}, above tol={self.tol}; raise max_iter"
             warnings.warn(message, ConvergenceWarning, stacklevel=caller_stacklevel())
         return state
 
-    def _store(  # type: ignore[override]
-        self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: _Multipliers
-    ) -> None:
+    def _store(self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: Any) -> None:
         # The steps stop before their eigenvectors are exact, so the certificate holds to the accuracy that they reached.
         reached = max(float(self.tol), found.violation)
         super()._store(data, F, problem, graphs, found.solution._replace(accuracy=reached))
-        self.settings_ |= {"center": "mean" if self.center == "mean" else "median", "rho": self._growth()}
+        self.settings_ |= {"center": "mean" if self.center == "mean" else "median", "rho": found.rho}
         dtype, signs = data.X.dtype, np.sign(np.sum(found.Q * fix_signs(found.Q.T).T, axis=0))
         self.mean_, self.alpha_ = (found.centre + found.offset).astype(dtype), found.alpha
         self.components_, self.errors_ = (found.U * signs).T.astype(dtype), found.errors.astype(dtype)
@@ -367,22 +347,22 @@ class _Multipliers:
     centre ``moves``, the offset is fitted together with U, as the coefficient of the constant vector.
     """
 
-    def __init__(self, X: np.ndarray, L: Any, k: int, alpha: float, mu: float, centre: np.ndarray, moves: bool):
-        self.X, self.L, self.alpha, self.centre, self.moves = X, L, alpha, centre, moves
+    def __init__(self, X: Any, L: Any, k: int, alpha: float, mu: float, rho: float, centre: Any, moves: bool):
+        self.X, self.L, self.alpha, self.rho, self.centre, self.moves = X, L, alpha, rho, centre, moves
         self.offset = np.zeros(X.shape[1])
         self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
         self.Q = solve(self._minimised(X, mu), None, k, deflate=np.ones((len(X), 1)), bound=0.0).vectors
         self.size = np.linalg.norm(X)
         self.violation, self.n_steps = np.inf, 0
 
-    def step(self, mu: float, anew: bool) -> None:
+    def step(self, mu: float) -> None:
         multiplier = -self.mu / mu * (1 - self.s)  # C / mu = multiplier a
         A = self.X - (self.s + multiplier) * self.a  # eq. 18, with the multiplier
         if self.moves:
             self.offset = A.mean(axis=0)
             A -= self.offset
         self.represented = A
-        self._rotate(self._minimised(A, mu), anew)
+        self._rotate(self._minimised(A, mu))
         self.U = A.T @ self.Q
         self.residual = self.X - self.offset - self.Q @ self.U.T
         self.a = self.residual - multiplier * self.a
@@ -406,10 +386,10 @@ class _Multipliers:
         constant = np.full((n, 1), n**-0.5)
         return Solution(self.values, self.Q, n - 1, "alm", matrix, deflated=constant, scale=scale)
 
-    def _rotate(self, matrix: LinearOperator, anew: bool) -> None:
+    def _rotate(self, matrix: LinearOperator) -> None:
         """Improve the eigenvectors within the space that they span together with two more products, without the constant."""
         n, k = self.Q.shape
-        if anew or 3 * k + ROOM > n:  # in the second case that space would be nearly the whole space
+        if self.rho > RHO or 3 * k + ROOM > n:  # in the second case that space would be nearly the whole space
             found = solve(matrix, None, k, deflate=np.ones((n, 1)), bound=0.0)
             self.Q, self.values = found.vectors, found.values
             return
@@ -424,7 +404,7 @@ class _Multipliers:
         self.Q, self.values = basis @ vectors[:, :k], values[:k]
 
 
-class L21PCA(RobustGLPCA, without=("graph", "beta", "alpha")):
+class L21PCA(RobustGLPCA, without=("graph", "beta")):
     r"""PCA that grossly corrupted samples do not turn: :class:`RobustGLPCA` without a graph.
 
     .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| \quad\text{subject to}\quad Q^\top Q = I                 \tag{1}
@@ -450,15 +430,13 @@ class L21PCA(RobustGLPCA, without=("graph", "beta", "alpha")):
     """
 
     about = About("representation", "PCA's, with norms in the place of squares", "I")
+    beta = 0.0
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return Empty()
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(graphs.graph.terms(data), identity(data.n))
-
-    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
-        return 0.0
 
 
 class _Variance(LinearReducer):
@@ -475,9 +453,8 @@ class _Variance(LinearReducer):
         graph = graphs.graph
         if graphs.is_sampled or graphs.repels or not (graph.is_laplacian and graph.is_semidefinite):
             message = f"graph={graph!r} repels, has no Laplacian, or samples the rows"
-            raise ValueError(
-                f"{message}, and {type(self).__name__} needs all of a graph that attracts; leave that part out"
-            )
+            name = type(self).__name__
+            raise ValueError(f"{message}, and {name} needs all of a graph that attracts; leave that part out")
         return self._terms(data, graphs)
 
 
@@ -603,13 +580,13 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         alpha, classes = check_not_negative("alpha", self.alpha), data.classes
-        pairs = zip(np.asarray(data.y).ravel().tolist(), classes.tolist(), strict=True)
-        names = {name: code for name, code in pairs if code >= 0}
-        try:
-            code = 0 if self.background is None else names[self.background]
-        except (KeyError, TypeError):
-            known = ", ".join(sorted(map(str, names))[:9])
-            raise ValueError(f"background={self.background!r} is no label in y, which has {known}") from None
-        members = [(classes >= 0) & (classes != code), classes == code]
-        interest, background = (covariance(part) for part in members)
+        labels, known = np.asarray(data.y).ravel().tolist(), classes >= 0
+        name = labels[np.argmax(classes == 0)] if self.background is None else self.background
+        behind = known & [label == name for label in labels]
+        if not behind.any():
+            found = ", ".join(
+                sorted({str(label) for label, code in zip(labels, classes, strict=True) if code >= 0})[:9]
+            )
+            raise ValueError(f"background={self.background!r} is no label in y, which has {found}")
+        interest, background = covariance(known & ~behind), covariance(behind)
         return Problem([interest.scaled(-1.0), background.scaled(alpha)], ORTHOGONAL)  # (1)

@@ -21,8 +21,7 @@ from ..operators import diagonal, identity, laplacian
 from ..problem import Problem, Term, degree_sum, laplacian_sum
 from ..reducers import Found, FreeReducer, LinearReducer
 from ..solvers import Solution, fix_signs, single_blas_thread, solve
-from .about import About
-from .locality import NEIGHBORS
+from .locality import NEIGHBORS, About
 
 # The value of ridge="auto" for documents, in units of the constraint's mean eigenvalue, from validation splits.
 RIDGE = 10.0
@@ -271,18 +270,14 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
 
 
 def _elastic_net(F: Coordinates, d: np.ndarray, Y: np.ndarray, rho: float, share: float) -> np.ndarray:
-    """One regression per column of Y, on the rows that have a degree above 0."""
-    rows = np.flatnonzero(d)
-    X, weights, total = F.data.X[rows], d[rows], d.sum()
-    if not sparse.issparse(X):
-        X = np.asarray(X, dtype=np.float64)
+    """One regression per column of Y, in which rows count by their degrees."""
+    X, total, found = F.data.X.astype(np.float64), d.sum(), []
     # With this lasso, or a larger one, no feature is left.
     largest = np.abs(F.data.centred(F.mean).T @ (d[:, None] * Y)).max(axis=0) / total
-    found = []
-    for y, most in zip(Y[rows].T, largest, strict=True):
+    for y, most in zip(Y.T, largest, strict=True):
         lasso, ridge = share * most, rho / total
         model = ElasticNet(alpha=lasso + ridge, l1_ratio=lasso / (lasso + ridge), tol=1e-8, max_iter=100_000)
-        found.append(model.fit(X, y, sample_weight=weights).coef_)
+        found.append(model.fit(X, y, sample_weight=d).coef_)
     return np.array(found).T
 
 
@@ -364,7 +359,6 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
 
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
-    _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
     _takes_tensors = _takes_blocks = _takes_weights = False  # the regression reads documents one by one, and in memory
     _rules: ClassVar[Rules] = Rules(ridge=RIDGE, unit_length=True)
     _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "scaling": ("auto", "unit", "constraint")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -45,8 +44,8 @@ SPELLINGS = {
 # are as those of the whole graph (docs/measured-large.md).
 MANY_ROWS, SAMPLED_ROWS = 100_000, 20_000
 TIED = 1e-12  # eigenvalues count as equal where they differ by less than this share of the largest one that was kept
-NAMES = ("supervised", "semi", "propagate")  # graphs that a user may give by name
-WORDS: dict[str, Callable[[], Graph]] = {"supervised": SameClass}  # what they stand for; a method adds the last one
+# Graphs that a user may give by name. "semi" is one more, and a method adds "propagate".
+WORDS: dict[str, Callable[[], Graph]] = {"supervised": SameClass}
 FOR_AUTHORS = ("about", "default_graph", "default_penalty", "n_neighbors")  # of methods, which ``dir`` does not list
 
 
@@ -92,8 +91,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     # Whether sums over the rows of each class are enough for graphs of classes, and default graphs of many rows are sampled.
     _takes_sums: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
-    _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
     _takes_blocks: ClassVar[bool] = False  # whether it takes rows on disk or on a cluster
+    _beside: ClassVar[str] = "removed"  # or "kept" or "refused": what becomes of columns that only graphs read
 
     # Every map writes what F is, what is solved, and what a fitted estimator keeps.
     _map: ClassVar[Any]
@@ -142,10 +141,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             if weights.get("sample_weight") is not None and (why := self._why_unweighted()):
                 raise ValueError(f"sample_weight does not act on {self!r}: {why}")
             if hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray) and not self._takes_tensors:
-                raise TypeError(
-                    f"{self!r} takes NumPy arrays, and X is an array of {type(X).__module__.partition('.')[0]}; "
-                    f"{self._why_not_on_devices} Pass X.cpu().numpy() or the like"
-                )
+                what = f"X is an array of {type(X).__module__.partition('.')[0]}; pass X.cpu().numpy() or the like"
+                raise TypeError(f"{self!r} takes NumPy arrays, and {what}")
             with auto.as_printed(self) if str(self.preset) == "paper" else nullcontext():
                 data = self._data(X, y, in_blocks=self._takes_blocks, **weights)
                 return self._fit(data if data.is_ready else with_requests(self, data))
@@ -178,9 +175,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
         return data.to_caller(self)
 
-    def _pose(
-        self, data: Data, graphs: auto.GraphFacts | None = None
-    ) -> tuple[Data, auto.GraphFacts, auto.Settings, np.ndarray | None, Problem]:
+    def _pose(self, data: Data, graphs: auto.GraphFacts | None = None) -> tuple[Any, ...]:
         """The rows as they are linked, what was decided about them, what columns were divided by, and the problem."""
         graphs = graphs or self._graphs(data)
         summable = data.class_sums is not None and self._takes_sums and not data.is_wide
@@ -189,7 +184,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             given, device = data.given, data.device
             data = Summary(means, classes, counts, scatter, data.dtype, shares)
             data.given, data.device = given, device
-        data = self._without(data, graphs) if graphs.beside else data
+        if graphs.beside and self._beside == "refused":
+            what = f"{type(self).__name__} represents all columns of X"
+            raise ValueError(f"graph={self.graph!r} has columns beside the features, and {what}; use beside=False")
+        data = data.without(graphs.beside) if graphs.beside and self._beside == "removed" else data
         chosen = auto.settings(self, graphs, data)  # n_components=, pca= and ridge=
         scale = auto.units(self, graphs, chosen, data)
         data = data if scale is None else data.divided(scale)
@@ -202,9 +200,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         many = self._takes_sums and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
         chosen = isinstance(given, Graph | str)
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
-        drawn = [r.queries for r in graph.requests() if r.is_sampled(n)] if many and learn and VERBOSE.get() else []
-        if drawn and graph is not given and sys.stderr is not None:
-            sys.stderr.write(f"{graph!r}: the neighbours of {drawn[0]:,} of {n:,} rows are searched\n")
         if graph is given:
             graph = sized(clone(graph), getattr(self, "n_components", None))
         if penalty is not None or self._needs_penalty:
@@ -212,10 +207,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if learn:
             graph, penalty = graph.fitted(data) if chosen else graph, penalty and penalty.fitted(data)
         return auto.facts(graph, penalty, n, getattr(self, "normalize", None), chosen)
-
-    def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
-        """The rows without the columns that only graphs read."""
-        return data.without(graphs.beside)
 
     @available_if(lambda estimator: estimator._takes_sums and estimator._why_unweighted() is None)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -261,9 +252,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             with auto.as_printed(self) if str(self.preset) == "paper" else nullcontext():
                 self._fit(summary, graphs)
         except RankError as error:
-            kept = {
-                name: value for name, value in before.items() if name == "feature_names_in_" or not name.endswith("_")
-            }
+            kept = {name: before[name] for name in before if name[-1] != "_" or name == "feature_names_in_"}
             self.__dict__ = kept | (data.learnt or {}) | {"n_features_in_": data.n_columns}
             message = f"{type(self).__name__} is not fitted yet, and will be when partial_fit gets more rows: {error}"
             warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
@@ -315,11 +304,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The reason why ``sample_weight`` and sums over rows cannot act, as a sentence; None where they can."""
         if not self._takes_weights:
             return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
-        try:
-            graphs = self._graphs(Data(np.zeros((2, 1))), learn=False)
-        except (ValueError, NotImplementedError) as error:
-            return str(error)
-        for leaf in rows_counted(graphs):
+        for leaf in rows_counted(self._graphs(Data(np.zeros((2, 1))), learn=False)):
             return f'{type(leaf).__name__} counts rows; use a graph of classes, as graph="supervised", or repeat rows'
         return None
 
@@ -331,7 +316,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse, tags.array_api_support = self._takes_sparse, self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
-        by_word = isinstance(graph, str) and graph in NAMES
+        by_word = isinstance(graph, str) and graph in {*WORDS, "semi"}
         by_size = isinstance(getattr(self, "n_components", 0), str) and hasattr(self, "pca")  # the number of classes
         by_graph = any(isinstance(g, Graph) and g.reads_labels for g in (graph, penalty))
         tags.target_tags.required = by_word or by_size or by_graph or isinstance(penalty, Integral)  # a Repulsion
@@ -370,10 +355,9 @@ def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: b
     elif sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
         return Precomputed(graph)
     else:
-        raise ValueError(
-            f'{name}={repr(graph)[:97]} must be None, a number of neighbours, "supervised", "semi", "propagate", a lapwing '
-            "graph, or a matrix of weights"
-        )
+        words = '"supervised", "semi", "propagate"'
+        what = f"None, a number of neighbours, {words}, a lapwing graph, or a matrix of weights"
+        raise ValueError(f"{name}={repr(graph)[:97]} must be {what}")
     if semi and found.reads_labels:
         found = KNN(size or 5)
     if many:
@@ -500,19 +484,12 @@ def store_parameters(cls: type, without: Sequence[str] = ()) -> None:
 
 def own_spelling(estimator: type, given: dict[str, Any]) -> str | None:
     """What to write in the place of parameters that the estimator does not have and spells otherwise; None where it does not."""
-    own, name = signature(estimator.__init__).parameters, estimator.__name__  # type: ignore[misc]
-    answers = {word: SPELLINGS[word].format(given[word]) for word in sorted(given) if word in SPELLINGS.keys() - own}
-    about_links = [f"{word}=" for word, answer in answers.items() if answer.startswith("graph=")]
-    if about_links and "graph" not in own:
-        return f"{name} links no neighbours, so it has no {', '.join(about_links)}"
-    graph: Any = estimator().default_graph(5) if about_links else None
-    for word, answer in answers.items() if graph is not None else ():
-        if word in graph.get_params():  # as Reconstruction has metric=
-            answers[word] = answer = answer.replace("KNN", type(graph).__name__)
-        if answer.startswith("graph=") and answer.endswith(")") and graph.reads_labels:  # MFA refuses neighbours alone
-            answers[word] = f"{answer} & SameClass()"
-    if "n_components" not in own:
-        answers = {word: answer.replace("n_components", "n_features_to_select") for word, answer in answers.items()}
-    answers = {word: answer for word, answer in answers.items() if answer.partition("=")[0] in own}
+    own, answers = signature(estimator.__init__).parameters, {}  # type: ignore[misc]
+    for word in sorted(given.keys() & (SPELLINGS.keys() - own.keys())):
+        answer = SPELLINGS[word].format(given[word])
+        if "KNN" in answer and word in (graph := estimator().default_graph(5)).get_params() and word != "weights":
+            answer = answer.replace("KNN", type(graph).__name__)  # as Reconstruction has metric=
+        if answer.partition("=")[0] in own:
+            answers[word] = answer
     asked = ", ".join(f"{word}=" for word in answers)
-    return f"{name} has no parameter {asked}; write {', '.join(answers.values())}" if answers else None
+    return f"{estimator.__name__} has no parameter {asked}; write {', '.join(answers.values())}" if answers else None

@@ -17,17 +17,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .. import auto
 from .._extras import verbosity
-from .._validation import (
-    Array,
-    caller_stacklevel,
-    check_count,
-    check_in_memory,
-    check_not_negative,
-    is_foreign,
-    row_blocks,
-)
+from .._validation import Array, caller_stacklevel, check_count, check_in_memory, is_foreign, row_blocks
+from ..auto import GraphFacts, Rules, Settings
 from ..data import FLOATS, KINDS, Data, SparseData, canonical, validated
 from ..graphs import Graph, On, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import CONSTANT, ROUNDING, Free
@@ -69,30 +61,19 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     n_neighbors: ClassVar[int] = 12  # how many neighbours the default graph has
     _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "extension": ("affine", "barycentric")}
-    _reads_features: ClassVar[bool] = False  # whether the problem reads X itself
+    _beside: ClassVar[str] = "kept"  # "refused" where the problem reads X itself
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
 
-    def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
-        """The rows as they are: samples have coordinates of their own, whatever the features are."""
-        if self._reads_features:
-            raise ValueError(
-                f"graph={self.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
-                "leave beside=True out"
-            )
-        return data
-
-    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Free:
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Free:
         check_count("n_components", self.n_components)
         if graphs.is_sampled:
-            raise ValueError(
-                f"graph={graphs.graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave "
-                "queries out, or use LPP"
-            )
-        if (self._reads_features or graphs.graph.reads_features) and not data.deviations.any():
+            what = f"graph={graphs.graph!r} links a sample of the rows, and {type(self).__name__} has a place for each"
+            raise ValueError(f"{what}; leave queries out, or use LPP")
+        if (self._beside == "refused" or graphs.graph.reads_features) and not data.deviations.any():
             raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
         return Free(data.n)
 
-    def _solve(self, F: Free, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Solution:
+    def _solve(self, F: Free, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Solution:
         b = problem.degrees
         assert b is not None
         if (alone := np.flatnonzero(b == 0)).size:
@@ -107,7 +88,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             crowded=self._crowded or data.d <= 3,  # up to three columns are taken for a surface
         )
 
-    def _store(self, data: Data, F: Free, problem: Problem, graphs: auto.GraphFacts, found: Solution) -> None:
+    def _store(self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: Solution) -> None:
         B = problem.subject_to
         assert isinstance(B, Structured) and B.diag is not None  # noqa: PT018
         del self.scale_  # columns are never divided
@@ -164,10 +145,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """The places of new rows, by an affine map of the patch of their neighbours, or by barycentric weights."""
         searching = [graph for c, graph in self.graph_.signed() if c > 0 and _searches_features(graph)]
         if not searching:
-            raise NoPlaceError(
-                f"X has {X.shape[0]} rows that were not fitted, and {type(self.graph_).__name__} has no neighbour search "
-                "among features to place them; give links= to transform, or use KNN(5)"
-            )
+            what = f"rows that were not fitted, and {type(self.graph_).__name__} has no neighbour search among features"
+            raise NoPlaceError(f"X has {X.shape[0]} {what}; give links= to transform, or use KNN(5)")
         graph: Any = searching[0]
         both, n = self._both(X)
         while isinstance(graph, On):
@@ -267,7 +246,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     graph: Graph | int | str | ArrayLike | None = None
     penalty: Graph | int | ArrayLike | None = None
     max_iter: int = 3
-    tol: float = 1e-6
     image_shape: Sequence[int] | None = None
     flatten: bool = False
     scaling: str = "unit"
@@ -276,19 +254,13 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     preset: str = "measured"
     verbose: bool | None = None
 
-    _takes_sparse: ClassVar[bool] = False
-    _takes_tensors: ClassVar[bool] = True
-    _choices: ClassVar[dict[str, tuple]] = {
-        "scaling": ("unit", "constraint"),
-        "center": ("auto", "mean", False),
-        "flatten": (False, True),
-    }
-    _rules: ClassVar[auto.Rules] = auto.Rules(paper={"center": False})
+    _takes_sparse, _takes_tensors, _beside = False, True, "refused"
+    _choices: ClassVar[dict] = {"scaling": ("unit", "constraint"), "center": ("auto", "mean", False)}
+    _choices |= {"flatten": (False, True)}
+    _rules: ClassVar[Rules] = Rules(paper={"center": False})
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """Images as rows that know the shape of an image."""
-        check_count("max_iter", self.max_iter)
-        check_not_negative("tol", self.tol)
         shape = self.image_shape
         if shape is None:
             X = self._images(X)
@@ -297,24 +269,16 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         with suppress(TypeError, ValueError):
             data.image_shape = np.empty(data.d).reshape(shape).shape  # the side -1 is what is left
         if len(data.image_shape or ()) < 2:
-            raise ValueError(
-                f"image_shape={shape!r} must be a tuple of two or more sides, such as (32, 32), whose product is the number of "
-                f"columns of X, which has {data.d} features"
-            )
-        self._sizes(len(data.image_shape))
+            what = f"whose product is the number of columns of X, which has {data.d} features"
+            raise ValueError(f"image_shape={shape!r} must be a tuple of two or more sides, such as (32, 32), {what}")
         return data
 
-    def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
-        raise ValueError(f"graph={self.graph!r} has columns beside the features, and images none; use beside=False")
-
-    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Images:
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Images:
         mean = np.zeros(data.d) if self.center is False else data.mean()
         return Images(data.X.reshape(-1, *data.image_shape), mean.reshape(data.image_shape), [])
 
-    def _solve(
-        self, F: Images, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
-    ) -> tuple[list[Solution], Modes, int]:
-        """The solution of each mode, their matrices, and how often each was found. All start as the identity.
+    def _solve(self, F: Images, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> tuple[Any, ...]:
+        """The solution of each mode, and their matrices, which start as the identity.
 
         One mode is solved for after the other, the last one first, while the other modes are kept.
         """
@@ -322,16 +286,13 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         modes: Modes = [None] * len(sizes)
         solutions: list[Any] = [None] * len(sizes)
         with single_blas_thread():  # the matrices are as small as a side of an image
-            for sweep in range(1, int(self.max_iter) + 1):
-                before = list(modes)
+            for _ in range(check_count("max_iter", self.max_iter)):
                 for m in reversed(range(len(sizes))):
                     modes[m] = None
                     solutions[m] = self._step(F._replace(modes=modes, m=m), problem, sizes[m])
                     P = solutions[m].vectors.T
                     modes[m] = P / np.linalg.norm(P, axis=1, keepdims=True) if self.scaling == "unit" else P
-                if sweep > 1 and all(_change(P, Q) <= self.tol for P, Q in zip(before, modes, strict=True)):
-                    break
-        return solutions, modes, sweep
+        return solutions, modes
 
     def _step(self, F: Images, problem: Problem, size: Any) -> Solution:
         """Solve the eigenproblem of one mode, for images that are projected along the other modes."""
@@ -353,9 +314,9 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 return solve(A, B, None, floor=floor)
             raise RankError(f"mode {F.m + 1} of the images, of size {len(B)}: {error}") from error
 
-    def _store(self, data: Data, F: Images, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
+    def _store(self, data: Data, F: Images, problem: Problem, graphs: GraphFacts, found: Any) -> None:
         del self.scale_  # columns are never divided
-        solutions, modes, self.n_iter_ = found
+        (solutions, modes), self.n_iter_ = found, int(self.max_iter)
         self.rank_ = tuple(solution.rank for solution in solutions)
         self.n_components_ = self.settings_["n_components"] = tuple(len(P) for P in modes)
         self.settings_["center"] = self.center and "mean"
@@ -423,10 +384,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             check_in_memory(X, type(self).__name__)
             X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, input_name="X", estimator=self)
         if X.ndim < 3 or 0 in X.shape:
-            raise ValueError(
-                f"X has shape {X.shape}, but {type(self).__name__} takes images, an array of shape (n_samples, n1, n2) or of "
-                "higher order; reshape X, or give image_shape=(n1, n2) to pass images as the rows of a 2-D array"
-            )
+            what = f"X has shape {X.shape}, but {type(self).__name__} takes images, of shape (n_samples, n1, n2, ...)"
+            raise ValueError(f"{what}; reshape X, or give image_shape=(n1, n2) to pass images as rows")
         return X
 
     @property
@@ -446,13 +405,6 @@ def multiplied(T: np.ndarray, modes: Modes) -> np.ndarray:
         if P is not None:
             T = np.moveaxis(np.moveaxis(T, axis, -1) @ P.T, -1, axis)
     return T
-
-
-def _change(P: np.ndarray, Q: np.ndarray) -> float:
-    """How far PᵀP is from QᵀQ, as a share of it. The other modes see P only through PᵀP."""
-    if P.shape != Q.shape:
-        return np.inf
-    return float(np.linalg.norm(P.T @ P - Q.T @ Q) / np.linalg.norm(P.T @ P))
 
 
 class FeatureSelector(SelectorMixin, Reducer):
@@ -491,12 +443,10 @@ class FeatureSelector(SelectorMixin, Reducer):
     _takes_tensors = _takes_weights = _takes_sums = _takes_blocks = True
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
 
-    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Data:
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Data:
         return data
 
-    def _solve(
-        self, F: Data, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
-    ) -> tuple[np.ndarray, np.ndarray, int]:
+    def _solve(self, F: Data, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> tuple[Any, ...]:
         k = self.n_features_to_select
         k = k if k is None else check_count("n_features_to_select", k)
         scores, varying = self._scores(data, problem)
@@ -504,13 +454,11 @@ class FeatureSelector(SelectorMixin, Reducer):
         if most == 0:
             raise RankError("X is constant: no feature varies, or so little that rounding hides it")
         if k is not None and k > most:
-            raise RankError(
-                f"n_features_to_select={k} is more than the {most} of {varying.size} features that vary; use "
-                f"n_features_to_select={most} or less"
-            )
+            what = f"n_features_to_select={k} is more than the {most} of {varying.size} features that vary"
+            raise RankError(f"{what}; use n_features_to_select={most} or less")
         return scores, varying, min(max(1, varying.size // 2), most) if k is None else k
 
-    def _store(self, data: Data, F: Data, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
+    def _store(self, data: Data, F: Data, problem: Problem, graphs: GraphFacts, found: Any) -> None:
         scores, varying, k = found
         mantissa, exponent = np.frexp(-scores if self._largest else scores)
         best_first = np.lexsort((np.ldexp(np.round(mantissa, DIGITS), exponent), ~varying))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import auto, maps
 from .._extras import verbosity
 from .._validation import check_choice, check_count, check_positive, row_blocks
+from ..auto import GraphFacts, Settings
 from ..data import EPS, FLOATS, Data, KernelData, validated
 from ..graphs import Graph
 from ..maps import CONSTANT, ROUNDING, Coordinates, Kernel, tell_hidden
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     F: Coordinates
     forms: tuple[Any, Any]
     solution: Solution
-    chosen: auto.Settings
+    chosen: Settings
 
 
 class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -73,9 +73,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         with verbosity(self.verbose):
             return self._coordinates(validated(self, X, fitting=False, in_blocks=True))
 
-    def _solve(
-        self, F: Coordinates, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
-    ) -> Found:
+    def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         """Solve the problem in coordinates, with fewer demands where a default asks for more than the rank."""
         own, k = problem, chosen.n_components
         if getattr(self, "normalize", None) == "trace":
@@ -96,7 +94,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 raise
             return self._solve(self._map(data, problem, graphs, other), data, problem, graphs, other)
 
-    def _eigenpairs(self, F: Coordinates, data: Data, problem: Problem, chosen: auto.Settings) -> Found:
+    def _eigenpairs(self, F: Coordinates, data: Data, problem: Problem, chosen: Settings) -> Found:
         """Form the matrices, and solve the eigenproblem. The ridge is in units of the mean eigenvalue of the constraint."""
         L, B, k = laplacian_sum(problem.minimise), problem.subject_to, chosen.n_components
         lhs = F.form(L)
@@ -137,7 +135,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             solution = solve(lhs, rhs, k, ridge=ridge, per=per, shift=shift, floor=floor)
         return Found(F, (lhs, rhs), solution, chosen._replace(ridge=ridge))
 
-    def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: auto.GraphFacts, found: Found) -> None:
+    def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
         solution, V, chosen = found.solution, found.solution.vectors, found.chosen
         self.n_pca_, self.solver_ = found.F.n_pca, solution.solver
         self.rank_ = None if found.forms[0] is None else solution.rank  # a regression does not find it
@@ -233,7 +231,7 @@ class LinearReducer(ProjectingReducer):
         back = (directions if self._orthogonal else np.linalg.pinv(directions.T)) * scale
         return (X @ back + self.mean_).astype(X.dtype, copy=False)
 
-    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
         if chosen.is_too_large:
             what = f"pca={chosen.keep.share} takes all directions of X, which is too large for that (sparse, {data.X.shape})"
             raise ValueError(f"{what}; give a number of directions, such as pca=300")
@@ -282,7 +280,6 @@ class KernelReducer(ProjectingReducer):
     ridge: float | str = "auto"
 
     _takes_weights: ClassVar[bool] = True
-    _why_not_on_devices: ClassVar[str] = "with landmarks= it takes others, too."
     _takes_blocks: ClassVar[bool] = True
     # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
     _rules: ClassVar[auto.Rules] = auto.Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
@@ -316,11 +313,9 @@ class KernelReducer(ProjectingReducer):
 
     def _in_features(self, data: Data) -> Data:
         """The rows as ``features=`` maps them, which is fitted to all of them, or to the first of several batches."""
-        names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "landmarks")
-        given = [name for name in names if getattr(self, name) != signature(type(self)).parameters[name].default]
-        if given and not (given == ["gamma"] and isinstance(self.gamma, str)):
-            what = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
-            raise ValueError(f"{what} does not act beside features={self.features!r}: its own parameters do")
+        if self.kernel != "rbf" or self.landmarks is not None or not isinstance(self.gamma, str):
+            what = "kernel=, gamma= and landmarks= do not act beside features="
+            raise ValueError(f"{what}{self.features!r}; leave them out")
         seen = hasattr(self, "moments_")
         scale = self.scale_ if seen else auto.units(self, self._graphs(data), None, data)
         rows = data if scale is None else data.divided(scale)
@@ -330,7 +325,7 @@ class KernelReducer(ProjectingReducer):
         made.learnt = {"scale_": scale, "features_": features}
         return made
 
-    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
+    def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
         """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""
         centre = auto.centre(getattr(self, "center", "auto"), problem, data.weights)
         if data.learnt:
@@ -351,7 +346,7 @@ class KernelReducer(ProjectingReducer):
         features = Data(kernel(data.X, basis) @ nystroem.normalization_.T)
         return maps.linear(features, chosen.keep, centre)._replace(features=(kernel, {"nystroem_": nystroem}))
 
-    def _width(self, data: Data, graphs: auto.GraphFacts) -> float | None:
+    def _width(self, data: Data, graphs: GraphFacts) -> float | None:
         """``gamma`` as a number. "scale" is 1 / (number of features times their variance), and "auto" is a share of that."""
         if not isinstance(self.gamma, str):
             return None if self.gamma is None else check_positive("gamma", self.gamma)
