@@ -1,4 +1,4 @@
-"""The times behind the table of ``lapwing.solvers``: every way to solve each kind of matrix, and two ways of SciPy.
+"""The times behind the choices of ``lapwing.solvers``: every way to solve each kind of matrix, and two ways of SciPy.
 
     python benchmarks/solvers.py                 all cases but the last, some minutes
     python benchmarks/solvers.py torus glpca     some of them
@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from lapwing.data import as_data
 from lapwing.graphs import KNN
-from lapwing.solvers import LanczosError, _ways, whitening
+from lapwing.solvers import RESIDUALS, LanczosError, dense, lanczos, shift_invert, whitening
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -45,6 +45,15 @@ class Case(NamedTuple):
     bound: float
     diagonal: np.ndarray
     known: np.ndarray | None = None
+
+
+class Problem(NamedTuple):
+    """The eigenproblem of M, orthogonal to the columns of D."""
+
+    M: Any
+    D: Any
+    bound: float
+    tol: float
 
 
 def neighbours(X: np.ndarray, k: int, n_neighbors: int = 10) -> Case:
@@ -146,43 +155,40 @@ CASES: dict[str, Callable[[], Case]] = {
 BY_NAME = ("p3000", "mnist")
 
 
-def by_lobpcg(problem: _ways.Standard, k: int, inverse: np.ndarray | None = None) -> Pairs:
-    D, A = problem.deflated, problem.M
+def by_lobpcg(problem: Problem, k: int, inverse: np.ndarray | None = None) -> Pairs:
+    A, D, bound, tol = problem
     n, dtype = len(D), D.dtype
     start = np.random.RandomState(0).standard_normal((n, k + k // 4)).astype(dtype)
     scale = None if inverse is None else operator(lambda V: inverse.astype(dtype)[:, None] * V.reshape(n, -1), n, dtype)
-    tol = problem.tol * problem.bound
-    values, V = lobpcg(A, start, M=scale, Y=D, tol=tol, maxiter=500, largest=False)
+    values, V = lobpcg(A, start, M=scale, Y=D, tol=tol * bound, maxiter=500, largest=False)
     return values[:k], V[:, :k]
 
 
-def by_eigsh(problem: _ways.Standard, k: int) -> Pairs:
-    """As ``lanczos``, but without looking for eigenvalues that repeat, and in single precision where the products are."""
-    D = problem.deflated
+def by_eigsh(problem: Problem, k: int) -> Pairs:
+    """As ``lanczos``, but without looking for eigenvalues that repeat."""
+    M, D, bound, tol = problem
 
     def project(v: np.ndarray) -> np.ndarray:
         return v - D @ (D.T @ v)
 
     n, dtype = len(D), D.dtype
     start = project(np.random.RandomState(0).standard_normal(n).astype(dtype))
-    A = operator(lambda v: project(problem.flipped(v.ravel())), n, dtype)
-    values, V = eigsh(A, k=k, which="LA", v0=start, tol=problem.tol, ncv=max(3 * k + 1, 20), rng=0)
-    return problem.bound - values[::-1], V[:, ::-1]
+    A = operator(lambda v: project(bound * v.ravel() - M @ v.ravel()), n, dtype)
+    values, V = eigsh(A, k=k, which="LA", v0=start, tol=tol, ncv=max(3 * k + 1, 20), rng=0)
+    return bound - values[::-1], V[:, ::-1]
 
 
-def ways(case: Case) -> dict[str, Callable[[_ways.Standard, int], Pairs]]:
+def ways(case: Case) -> dict[str, Callable[[Problem, int], Any]]:
     """Those that the kind and the size of a matrix allow."""
     found: dict[str, Callable] = {}
     if case.A.shape[0] <= 3000:
-        found["dense"] = _ways.dense
-    if case.A.dtype == np.float64:
-        found["lanczos"] = partial(_ways.lanczos, restarts=100)
-    if sparse.issparse(case.A):
-        found["shift-invert"] = partial(_ways.shift_invert, restarts=1000)
+        found["dense"] = lambda problem, k: dense(problem.M, problem.D, k)
+    found["lanczos"] = lambda problem, k: lanczos(problem.M, problem.D, k, problem.bound, problem.tol, 100)
     if isinstance(case.A, np.ndarray):
         return found
+    if sparse.issparse(case.A):
+        found["shift-invert"] = lambda problem, k: shift_invert(problem.M, problem.D, k, problem.tol)
     return found | {
-        "block-lanczos": _ways.block_lanczos,
         "lobpcg": by_lobpcg,
         "lobpcg, diagonal": partial(by_lobpcg, inverse=1 / case.diagonal),
         "eigsh": by_eigsh,
@@ -198,8 +204,9 @@ def measured(case: Case, way: Callable) -> tuple[np.ndarray, str]:
         return case.A @ V
 
     direct = not isinstance(case.A, LinearOperator)  # products of a matrix are not counted: solvers use more than them
-    constant = np.full((n, 0 if isinstance(case.A, np.ndarray) else 1), n**-0.5)
-    problem = _ways.Standard(case.A if direct else operator(counted, n, case.A.dtype), constant, case.bound)
+    constant = np.full((n, 0 if isinstance(case.A, np.ndarray) else 1), n**-0.5, dtype=case.A.dtype)
+    M = case.A if direct else operator(counted, n, case.A.dtype)
+    problem = Problem(M, constant, case.bound, RESIDUALS[constant.dtype.name])
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
