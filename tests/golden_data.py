@@ -236,7 +236,6 @@ EXTRAS: dict[str, Any] = {
     "CANNOT": CANNOT,
     "NAMED": [["row 3", "row 8"], ["row 1", "row 30"], ["row 2", "row 99"]],
     "HALVED": FunctionTransformer(halved),
-    "first_columns": lambda X: [0, 1, 2],
 }
 
 

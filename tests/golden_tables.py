@@ -466,8 +466,6 @@ GRAPHS = {
         DensityCorrected(KNN(5) + KNN(9, metric="cosine"), 0.5)
         On(PCA(3), KNN(5))
         On([0, 1, 2], KNN(5))
-        On(slice(2, 6), KNN(5) + SameClass())
-        On(first_columns, Radius(2.0))
         On(StandardScaler(), KNN(5)) & SameClass()
         KNN(5) | KNN(5, metric="cosine")
         KNN(9) & OtherClass()
@@ -495,12 +493,8 @@ GRAPHS = {
     ("tall", "numbers"): """
         Target()
         Target(9, weights="binary")
-        Target(9, weights=inverse)
         Target(9, t=0.5)
         Target(9, t="half-median")
-        Target(9, symmetry="and")
-        Target(9, symmetry="mean")
-        Target(9, metric="manhattan")
         KNN(5) + Target(9)
     """,
     ("tall", "numbers, some unknown"): """
@@ -512,7 +506,6 @@ GRAPHS = {
     """,
     ("tall", "rows of numbers"): """
         Target(5)
-        Target(5, weights="cosine", metric="cosine")
     """,
     ("nonnegative", "full"): """
         KNN(5, weights="cosine")

@@ -104,7 +104,7 @@ def no_forms_of_tensors(monkeypatch):
 
 def listed_up_to(monkeypatch, links):
     """Graphs of rows that share places or targets list up to so many links per row."""
-    monkeypatch.setattr("lapwing.graphs.space.LISTED_LINKS", links)
+    monkeypatch.setattr("lapwing.graphs.given.LISTED_LINKS", links)
 
 
 def small_blocks(monkeypatch, size=4096):

@@ -105,7 +105,7 @@ GRAPHS = [
     -KNN(4),
     sum([KNN(3), Radius(0.5), Complete()]),
     Target(4),
-    Target(3, weights="binary", symmetry="and") + KNN(3),
+    Target(3, weights="binary") + KNN(3),
     SameClass() + Target(1) - 0.1 * Repulsion(5),
     KNN(9) & Target(9),
     On([0, 2, 4], KNN(3)) - 0.1 * On([1], Repulsion(5)),

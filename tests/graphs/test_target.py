@@ -38,7 +38,7 @@ def cosine(a, b):
     return np.sum(a * b) / np.sqrt(np.sum(a) * np.sum(b))
 
 
-def weights_of(y, k, kind="heat", symmetry="or", t=None):
+def weights_of(y, k, kind="heat", t=None):
     """By double loops over rows; the nearest are values, and of equally near ones the smaller (first) one."""
     y = np.asarray(y, dtype=float).reshape(len(X), -1)
     is_sets = y.shape[1] > 1 and np.isin(y, (0, 1)).all()
@@ -55,8 +55,7 @@ def weights_of(y, k, kind="heat", symmetry="or", t=None):
         a, b = tuple(y[i]), tuple(y[j])
         if i == j or not (known[i] and known[j]):
             return 0.0
-        linked = (b in near[a]) + (a in near[b])
-        if a != b and linked < {"or": 1, "and": 2}[symmetry]:
+        if a != b and b not in near[a] and a not in near[b]:
             return 0.0
         if is_sets:
             return cosine(y[i], y[j])
@@ -109,9 +108,7 @@ def test_many_rows_of_few_grades():
     ("options", "oracle"),
     [
         ({"weights": "binary"}, {"kind": "binary"}),
-        ({"symmetry": "and"}, {"symmetry": "and"}),
         ({"t": 0.3}, {"t": 0.3}),
-        ({"weights": lambda d: np.exp(-(d**2) / 0.3)}, {"t": 0.3}),
     ],
 )
 def test_options(options, oracle):

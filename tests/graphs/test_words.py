@@ -123,12 +123,12 @@ def test_chain_of_series(make, n_steps):
         (
             Chain(time="t"),
             X,
-            r"time='t' does not choose columns of X.* no names: .* set_output\(transform=\"pandas\"\)",
+            r"time='t' does not choose columns of X.* no names; .* set_output\(transform=\"pandas\"\)",
         ),
         (
             Chain(time="t"),
             pd.DataFrame(X, columns=list("abcd")),
-            "time='t' does not choose columns of X.* the names a, b, c, d: ",
+            "time='t' does not choose columns of X.* the names a, b, c, d; ",
         ),
         (Chain(series=4), X, "series=4 does not choose columns of X, which has the places 0 to 3"),
         (Chain(series=1.5), X, "series=1.5 does not choose columns of X"),

@@ -1,20 +1,16 @@
 """Who pulls whom: parameter objects that combine by + - * / & | and build signed terms (coefficient, L, D)."""
 
 from .._documented import public
-from .base import Combination, Graph, Intersection, Scaled, Union
-from .classes import Complete, LocalClass, OtherClass, SameClass
-from .columns import On
-from .given import Empty, Pairs, Precomputed
+from .base import Combination, DensityCorrected, Graph, Intersection, Scaled, Similarity, Union
+from .classes import Complete, LocalClass, OtherClass, Propagated, SameClass
+from .given import Chain, Delaunay, Empty, Grid, On, Pairs, Precomputed, Target
 from .neighbors import KNN, ClosestPairs, Radius, Repulsion
 from .neighbors import nearest_fitted as nearest_fitted
-from .others import DensityCorrected, Similarity
 from .patches import CodingLength, Reconstruction, TangentAlignment
 from .patches import Local as Local
 from .patches import affine_extension as affine_extension
 from .patches import barycentric_weights as barycentric_weights
 from .patches import local_subspaces as local_subspaces
-from .propagated import Propagated
-from .space import Chain, Delaunay, Grid, Target
 
 __all__ = [
     "KNN",

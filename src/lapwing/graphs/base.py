@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
 
 from .._documented import Documented
+from .._validation import check_not_negative
 from ..data import Data, validated
 from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import laplacian
@@ -185,8 +185,7 @@ class Graph(Documented):
         for i, parameter in enumerate(SIGNATURE(type(self)).parameters.values()):
             value = getattr(self, parameter.name)
             first = i < self._unnamed and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
-            shown = (first and isinstance(value, Real)) or not get_config()["print_changed_only"]
-            if shown or not _is_default(value, parameter.default):
+            if (first and isinstance(value, Real)) or not _is_default(value, parameter.default):
                 words.append(_printed(value) if first else f"{parameter.name}={_printed(value)}")
         return f"{type(self).__name__}({', '.join(words)})"
 
@@ -403,6 +402,95 @@ class Union(Operation):
         return f"{_operand(self.left, Union)} | {_operand(self.right)}"
 
 
+@dataclass(eq=False, repr=False)
+class Similarity(OfOne):
+    r"""Asks for large products of linked rows, and not for small distances between them: :math:`A = -W`.
+
+    .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
+
+    With orthogonal directions, ``OLPP(graph=Similarity(Chain()))`` maximises the spatial or temporal autocovariance. A Laplacian
+    asks for small variances as well: under :math:`Z^\top D Z = I` both are one problem, whose eigenvalues differ by 1.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph whose weights are W. In a sum, each graph keeps its coefficient.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Chain, Similarity
+    >>> Similarity(Chain()).build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
+    array([[ 0., -1.,  0.],
+           [-1.,  0., -1.],
+           [ 0., -1.,  0.]])
+    """
+
+    graph: Graph
+
+    is_laplacian, is_semidefinite = False, False
+
+    def terms(self, data: Data) -> list[Term]:
+        """L - D, which is -W, also where W is kept as factors."""
+        if self.signed() != [(1.0, self)]:
+            return super().terms(data)
+        found = self._operands()[0].terms(data)
+        return [term._replace(laplacian=term.laplacian - term.degrees) for term in found]
+
+    def term(self, W: sparse.csr_array) -> Term:
+        L, D = laplacian(W)
+        return Term(1.0, L - D, D)
+
+
+@dataclass(eq=False, repr=False)
+class DensityCorrected(OfOne):
+    r"""Divides the density of the rows out of the weights of a graph.
+
+    .. math:: W'_{ij} = \frac{W_{ij}}{(d_i d_j)^\alpha}, \qquad d_i = \sum_j W_{ij},
+
+    as :class:`lapwing.DiffusionMaps` do: the plain Laplacian of a graph of neighbours gives more weight to rows that lie densely.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph whose weights are W. The weights of the graphs of a sum are added up first.
+    alpha : float, default=1.0
+        How much of the density is divided out: nothing by 0, half by 1/2 (the Fokker-Planck operator), and all by 1, so that
+        eigenvectors tend to those of the surface alone (the operator of Laplace and Beltrami).
+
+    Examples
+    --------
+    >>> from lapwing import LaplacianEigenmaps
+    >>> from lapwing.graphs import KNN, DensityCorrected
+    >>> LaplacianEigenmaps(1, graph=DensityCorrected(KNN(2))).fit_transform([[0.0], [0.1], [0.2], [1.0]]).shape
+    (4, 1)
+    """
+
+    graph: Graph
+    alpha: float = 1.0
+
+    is_laplacian, is_semidefinite = True, True
+    signed, weights_at, term = Graph.signed, Graph.weights_at, Graph.term
+    why_all_rows = Graph.why_all_rows  # a sample of the links does not give the degrees of all rows
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        W = total_weights(self, self._operands()[0], data)
+        share = self._share(W)
+        return sparse.csr_array(share @ W @ share)
+
+    def _share(self, W: sparse.csr_array) -> sparse.dia_array:
+        """The factors by which rows are multiplied; 0 for rows without links."""
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        powers = np.where(degrees > 0, degrees, 1.0) ** -check_not_negative("alpha", self.alpha)
+        return sparse.diags_array(np.where(degrees > 0, powers, 0.0))
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        graph: Graph = self._operands()[0]
+        if graph.reads_labels or (links := graph.new_links(both, n_fitted)) is None:
+            return None
+        fitted = total_weights(self, graph, type(both)(both.X[:n_fitted]))
+        return sparse.csr_array(self._share(links) @ links @ self._share(fitted))
+
+
 def total_weights(whole: Graph, graph: Graph, data: Data) -> sparse.csr_array:
     """The weights of a graph, or the sum of the weights of its parts. Raise where ``whole`` cannot be made from them."""
     found = sparse.csr_array((data.n, data.n))
@@ -454,8 +542,7 @@ def _printed(value: Any) -> str:
     """A parameter on one line: a function by its name, a number without its type, a large array by its shape."""
     if callable(value) and hasattr(value, "__name__"):
         return value.__name__
-    value = value.item() if isinstance(value, np.generic) else value
-    text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     if len(text) > LONGEST_PARAMETER:
         has_shape = hasattr(value, "shape")
         text = f"<{type(value).__name__} of shape {value.shape}>" if has_shape else text[:LONGEST_PARAMETER] + "..."

@@ -84,14 +84,12 @@ class NeighborGraph(Graph):
 
     def _products(self, data: Data, edges: Edges) -> np.ndarray:
         """``weights="dot"`` and ``"cosine"``. A cosine that differs from 0 only by rounding is 0."""
-        rows, cols, d = edges
         require_features(self.metric, f'weights="{self.weights}"')
-        if self.weights == "cosine":
-            require_nonzero_rows(data, 'weights="cosine"')
-        if is_named(self.metric, "cosine") and not self.metric_params and getattr(self, "search", None) is None:
-            cosines, lengths = np.where(np.abs(1 - d) <= 1e-13, 0.0, 1 - d), np.sqrt(data.squares)
-            return cosines if self.weights == "cosine" else cosines * lengths[rows] * lengths[cols]
-        return (data.unit if self.weights == "cosine" else data).inner_products(rows, cols)
+        if self.weights == "dot":
+            return data.inner_products(*edges[:2])
+        require_nonzero_rows(data, 'weights="cosine"')
+        cosines = data.unit.inner_products(*edges[:2])
+        return np.where(np.abs(cosines) <= 1e-13, 0.0, cosines)
 
     def _width(self, data: Data, edges: Edges) -> float:
         """The width t of heat weights, 1 where the rule gives 0.
