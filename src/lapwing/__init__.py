@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from .inspection import sampling_error as sampling_error
     from .inspection import stability as stability
     from .methods import *  # noqa: F403
-    from .onnx import to_onnx as to_onnx
     from .persistence import load as load
     from .persistence import save as save
-    from .persistence import to_torch as to_torch
+    from .persistence import to_onnx as to_onnx
     from .solvers import Certificate as Certificate
     from .solvers import CertificateWarning as CertificateWarning
+    from .vectors import to_torch as to_torch
     from .verification import Verification as Verification
     from .verification import verify as verify
 
@@ -25,9 +25,9 @@ _NAMES = {
     "device": ["to_numpy"],
     "exact": ["ExactNeighbors"],
     "inspection": ["loadings", "sampling_error", "stability"],
-    "onnx": ["to_onnx"],
-    "persistence": ["load", "save", "to_torch"],
+    "persistence": ["load", "save", "to_onnx"],
     "solvers": ["Certificate", "CertificateWarning"],
+    "vectors": ["to_torch"],
     "verification": ["Verification", "verify"],
 }
 _ELSEWHERE = {name: part for part, names in _NAMES.items() for name in names}

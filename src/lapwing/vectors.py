@@ -1,4 +1,4 @@
-"""Linear models for vector search: the same product in FAISS, in sentence-transformers and in PostgreSQL."""
+"""Linear models in other programs: the same product in PyTorch, FAISS, sentence-transformers and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._extras import require
 from .methods import LPI
 from .reducers import LinearReducer
 
-__all__ = ["matrix_and_bias", "to_faiss", "to_pgvector", "to_sentence_transformers"]
+__all__ = ["matrix_and_bias", "to_faiss", "to_pgvector", "to_sentence_transformers", "to_torch"]
 
 
 @documented
@@ -45,6 +45,34 @@ def matrix_and_bias(estimator: BaseEstimator) -> tuple[np.ndarray, np.ndarray]:
     check_is_fitted(estimator)
     V = estimator.components_.astype(np.float64)
     return V, -(V @ estimator.mean_)
+
+
+@documented
+def to_torch(estimator: BaseEstimator) -> Any:
+    """The map as a ``torch.nn.Linear``, a layer of PyTorch in the precision of ``components_``.
+
+    In single precision, columns that are far from 0 beside how much they vary lose digits.
+
+    Parameters
+    ----------
+    estimator : As in :func:`matrix_and_bias`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> X = load_iris().data
+    >>> layer = lapwing.to_torch(lapwing.LPP(2).fit(X))
+    >>> layer(torch.from_numpy(X)).shape
+    torch.Size([150, 2])
+    """
+    torch = require("torch", "torch")
+    A, b = (torch.from_numpy(values) for values in matrix_and_bias(estimator))
+    kind = getattr(torch, str(estimator.components_.dtype))
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, *A.T.shape, dtype=kind)
+    layer.load_state_dict({"weight": A, "bias": b})
+    return layer
 
 
 @documented

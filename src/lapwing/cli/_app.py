@@ -253,7 +253,7 @@ def export(
     import_: Import = None,
 ) -> None:
     """Write a model as ONNX, for programs without Python: linear and kernel methods, and what prepares their columns."""
-    from ..onnx import to_onnx
+    from ..persistence import to_onnx
     from ._model import loaded
 
     check_output(output, model)
