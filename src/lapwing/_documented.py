@@ -69,16 +69,11 @@ def _with_attributes(text: str) -> str:
     return text[:place] + header + others[2] + ("" if own else "\n") + text[place:]
 
 
-def _has(owner: Any, description: str) -> bool:
-    """Whether the condition on which an attribute is set can hold."""
-    condition = CONDITION.search(description)
-    return condition is None or condition[1] in signature(owner).parameters
-
-
 def _section(owner: Any, section: re.Match[str]) -> str:
     title, body = section.groups()
     found: dict[str, str] = {}  # entries by their names
-    order = list(signature(owner).parameters) if title == "Parameters" else []
+    parameters, are_own = signature(owner).parameters, title == "Parameters"
+    order = list(parameters) if are_own else []
     for head, description in ENTRY.findall(body):
         names, _, kind = head.partition(" : ")
         own = dedent(description).strip()
@@ -90,9 +85,8 @@ def _section(owner: Any, section: re.Match[str]) -> str:
         wanted = names.split(", ")
         if names == "..." and reference and other:
             taken = {*", ".join(found).split(", "), *re.findall(r"``(\w+)``", reference[2] or "")}
-            has: Any = signature(owner).parameters
-            has = has if title == "Parameters" else [name for name in theirs if _has(owner, theirs[name][1])]
-            wanted = [name for name in theirs if name in has and name not in taken]
+            needed = {name: [name] if are_own else CONDITION.findall(text) for name, (_, text) in theirs.items()}
+            wanted = [name for name in theirs if name not in taken and parameters.keys() >= set(needed[name])]
             order = order or list(theirs)  # attributes of its own come first
         if reference is None or not theirs.keys() >= set(wanted):
             found[names] = f"{head}\n{description.rstrip()}\n"

@@ -16,7 +16,7 @@ pytest.importorskip("PIL")
 from PIL import Image
 from typer.testing import CliRunner
 
-from lapwing.cli import _console
+from lapwing.cli import _options
 from lapwing.cli._app import app
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
@@ -160,9 +160,9 @@ def test_tables_on_a_terminal_and_in_a_pipe(folder):
     ],
 )
 def test_visible(text, shown):
-    assert _console.visible(text) == shown
+    assert _options.visible(text) == shown
 
 
 def test_messages_are_one_line(capsys):
-    _console.say_in_one_line("one\ntwo\r\nthree")
-    assert capsys.readouterr().err == "one two three\n"
+    _options.warn("one\ntwo\r\nthree")
+    assert capsys.readouterr().err == "lapwing: one two three\n"

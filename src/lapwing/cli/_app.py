@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import os
-import shlex
 import signal
 import sys
 import time as clock
@@ -16,22 +14,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ._console import counted, print_json, say, say_in_one_line, size, visible
-from ._options import (
-    Data,
-    Json,
-    Judge,
-    Reading,
-    Word,
-    Words,
-    check_output,
-    listed,
-    option,
-    prepares_data,
-    quoted,
-    reads_data,
-    refuse,
-)
+from . import _options as options
+from ._options import Data, Json, Judge, Reading, Word, Words, check_output, counted, option, refuse, say, visible, warn
 
 INTERRUPTED = 130
 DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
@@ -45,9 +29,13 @@ ABOUT = (
 Jobs = Annotated[int, option("--jobs -j N")]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
 Import = Annotated[Words, option("--import MODULE")]
+Leading = Annotated[int | None, option("--loadings N", min=1)]
+Onnx = Annotated[str, option("--output -o ONNX")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help="A method: its equation, and all its parameters.")]
+Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Where to write the report.")]
 
 
-@prepares_data
+@options.prepares_data
 def compare(
     data: Data,
     *,
@@ -71,6 +59,8 @@ def compare(
 
     Ctrl-C prints the methods that are done.
     """
+    from . import _compare as work
+
     start, label = clock.perf_counter(), reading.label
     check_output(output, data, label)
     if atlas is not None:
@@ -78,9 +68,7 @@ def compare(
     aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
     if len(aside) > 1 or label in aside.values():
         refuse("one column divides the rows, and it is not the label", "--group, --time")
-    from . import _compare as work
-
-    names = None if methods is None else work.method_names(listed(methods))
+    names = None if methods is None else work.method_names(options.listed(methods))
     wanted = None if dimensions is None else work.parsed_dimensions(dimensions)
     sampled: dict[str, Any] = {} if sample is None else {"sample": sample, "random_state": seed}
     prepared = work.read_rows(data, reading, tuple(aside.values()), sampled, scoring == "r2")
@@ -89,27 +77,23 @@ def compare(
     kept = {name: table.aside[column] for name, column in aside.items()}
     if time is not None and kept["time"].dtype.kind in "OU":
         say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
-    how = {"memory": memory, "random_state": seed, "n_jobs": jobs, **kept}
-    found, stopped = work.compared(prepared, names, dimensions=wanted, scoring=scoring, judge=judge, cv=cv, **how)
-    file = "FILE" if data == "-" else data
-    dropped = [part for column in aside.values() for part in ("--drop", quoted(column))]
-    again = [*reading.words(), *dropped]
-    lines = {name: shlex.join([*work.fitting(found, name, d, file), *again]) for name, d in found.chosen.items()}
+    how = {"dimensions": wanted, "scoring": scoring, "judge": judge, "cv": cv, "memory": memory, "n_jobs": jobs}
+    found, stopped = work.compared(prepared, names, random_state=seed, **how, **kept)
+    lines, projecting = work.lines(found, data, reading, [*aside.values()])
     if json:
-        print_json(work.facts(found, data, output, lines, stopped))
+        options.print_json(work.facts(found, data, output, lines, stopped))
     else:
         work.print_comparison(found)
-        if stopped is None:
-            transform = ["lapwing", "transform", "model.lapwing", file, *dropped, *reading.words(preparing=False)]
-            work.advise(found, lines[found.choice[0]], shlex.join([*transform, "-o", "projected.csv"]))
     if stopped is not None:
         goes_on = "the same command goes on from there" if memory else "--memory DIR keeps scores for the next time"
         say(f"interrupted: {stopped}, and no report was written; {goes_on}")
         raise typer.Exit(INTERRUPTED)
+    if not json:
+        work.advise(found, [lines[found.choice[0]], projecting])
     loading = work.loading(data, reading, prepared, aside, sampled)
+    title = os.path.basename(os.path.normpath(data))
     named = f": {label}" if label and not label.lstrip("-").isdigit() else ""
-    title = os.path.basename(os.path.normpath(data)) + named
-    work.report(output, found, prepared, title, start, loading, lines[found.choice[0]])
+    work.report(output, found, prepared, title + named, start, loading, lines[found.choice[0]])
     if atlas is not None:
         from ..report import write_atlas
 
@@ -117,10 +101,7 @@ def compare(
         say(f"wrote {atlas}; embedding-atlas {atlas} --x x --y y --neighbors neighbors shows it")
 
 
-def demo(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where to write the report.")] = "out",
-    jobs: Jobs = -1,
-) -> None:
+def demo(folder: Folder = "out", jobs: Jobs = -1) -> None:
     """Digits of which one in ten has a label: what do those without one add? A first look."""
     from . import _compare as work
 
@@ -131,15 +112,14 @@ def demo(
     names = ["PCA", "LDA", "LPP + spread labels", "KernelLPP + spread labels"]
     found, stopped = work.compared(digits, names, dimensions=[2, 5, 9], n_jobs=jobs)
     work.print_comparison(found)
-    for name, meaning in work.LEGEND.items():
-        say(f"  {work.TITLES.get(name, name):10} {meaning}")
+    say(work.LEGEND)
     if stopped is not None:
         raise typer.Exit(INTERRUPTED)
     say(f"* {found.reason}")
     work.report(os.path.join(folder, "report.html"), found, digits, "digits", start, work.DEMO)
 
 
-@prepares_data
+@options.prepares_data
 def fit(
     data: Data,
     *,
@@ -155,21 +135,19 @@ def fit(
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
     check_output(output, data, reading.label)
     from ..persistence import save
-    from ._methods import Choice, configure, to_fit
-    from ._model import fitted, method_name, output_names, parameter
+    from . import _model as work
 
-    estimator = to_fit(method)
-    choice = Choice(graph, dimensions)
-    configure(estimator, choice, dict(map(parameter, param or [])))
+    choice = {"graph": graph, "dimensions": dimensions}
+    estimator = work.configured(method, choice, dict(map(work.parameter, param or [])))
     start = clock.perf_counter()
-    model, shape = fitted(estimator, choice, data, reading, judge if predict else None)
+    model, shape = work.fitted(estimator, choice, data, reading, judge if predict else None)
     save(model, output)
-    result = "class" if predict else f"{len(output_names(model) or []):,}"
-    said = f"{method_name(model)}: {counted(shape[0], 'row')}, {counted(shape[1], 'feature')} -> {result}"
-    say(f"{said} in {clock.perf_counter() - start:.1f} s; wrote {output} ({size(output)})")
+    result = "class" if predict else f"{len(work.output_names(model) or []):,}"
+    said = f"{work.method_name(model)}: {counted(shape[0], 'row')}, {counted(shape[1], 'feature')} -> {result}"
+    say(f"{said} in {clock.perf_counter() - start:.1f} s; wrote {output} ({options.size(output)})")
 
 
-@reads_data
+@options.reads_data
 def transform(
     model: Model,
     data: Data,
@@ -186,72 +164,54 @@ def transform(
     """
     from .._extras import Progress
     from ..tables import batches, write
-    from ._model import Taken, loaded, outputs_of, projected, safe
+    from . import _model as work
 
-    label, id, is_npy = reading.label, reading.id, output.lower().endswith(".npy")
+    label, id = reading.label, reading.id
     check_output(output, model, data, label, stdout=True)
-    start = clock.perf_counter()
-    whole = loaded(model, import_)
-    taken = Taken(whole)
-    outputs = outputs_of(whole if taken.preparation is None else whole[1:], coordinates)  # taken does the first step
-    if is_npy and (label or id or not hasattr(whole, "transform")):
-        refuse("an array of numbers has no classes and names; write .parquet or .csv")
-    how = {**reading.read, "features": taken.names, "n_features": whole.n_features_in_}
+    start, whole = clock.perf_counter(), work.loaded(model, import_)
+    taken = work.Taken(whole)  # which does the first step, where that prepares columns
+    outputs = work.outputs_of(whole if taken.preparation is None else whole[1:], coordinates)
     columns = {"label": label or "label", "id": id or "id"}
     with Progress("projecting rows", None, "done") as update:
-        tables = projected(outputs, batches(data, mixed=True, **how), taken, update, data)
-        if is_npy:
+        tables = batches(data, mixed=True, features=taken.names, n_features=whole.n_features_in_, **reading.read)
+        tables = work.projected(outputs, tables, taken, update, data)
+        if output.lower().endswith(".npy") and not (label or id):  # what a file brings of itself stays behind
             tables = (replace(table, y=None, ids=None) for table in tables)
         if output == "-" and sys.stdout.isatty():
-            tables, columns = map(safe, tables), {role: visible(name) for role, name in columns.items()}
+            tables, columns = map(work.safe, tables), {role: visible(name) for role, name in columns.items()}
         rows = write(output, tables, **columns)
     taken.tell()
     if output != "-":
-        say(f"wrote {output}: {counted(rows, 'row')} ({size(output)}) in {clock.perf_counter() - start:.1f} s")
-
-
-Leading = Annotated[int | None, option("--loadings N", min=1)]
+        seconds = clock.perf_counter() - start
+        say(f"wrote {output}: {counted(rows, 'row')} ({options.size(output)}) in {seconds:.1f} s")
 
 
 def inspect(model: Model, loadings: Leading = None, json: Json = False, import_: Import = None) -> None:
     """Say what is in a model file, or which features make its components."""
-    from ._inspect import print_loadings, print_model
-    from ._model import loaded
+    from . import _model as work
 
-    whole = loaded(model, import_)
-    return print_model(whole, model, json) if loadings is None else print_loadings(whole, loadings, json)
+    whole = work.loaded(model, import_)
+    return work.print_model(whole, model, json) if loadings is None else work.print_loadings(whole, loadings, json)
 
 
-@reads_data
-def verify(
-    model: Model,
-    data: Data,
-    *,
-    reading: Reading,
-    json: Json = False,
-    import_: Import = None,
-) -> None:
+@options.reads_data
+def verify(model: Model, data: Data, *, reading: Reading, json: Json = False, import_: Import = None) -> None:
     """Check a model against the data it was fitted to: fit it anew, and compare.
 
     The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
     """
-    from ._inspect import print_verification, verified
-    from ._model import loaded
+    from . import _model as work
 
-    whole, start = loaded(model, import_), clock.perf_counter()
-    found, n_rows = verified(whole, model, data, reading)
-    print_verification(found, json)
+    start = clock.perf_counter()
+    found, n_rows = work.verified(work.loaded(model, import_), model, data, reading)
+    work.print_verification(found, json)
     said = f"{found.method} {'solves' if found.holds else 'does NOT solve'} the problem that {n_rows:,} rows pose"
     say(f"{said} ({clock.perf_counter() - start:.1f} s)")
     if not found.holds:
         raise typer.Exit(DOES_NOT_HOLD)
 
 
-def export(
-    model: Model,
-    output: Annotated[str, option("--output -o ONNX")] = "model.onnx",
-    import_: Import = None,
-) -> None:
+def export(model: Model, output: Onnx = "model.onnx", import_: Import = None) -> None:
     """Write a model as ONNX, for programs without Python: linear and kernel methods, and what prepares their columns."""
     from ..persistence import to_onnx
     from ._model import loaded
@@ -263,21 +223,16 @@ def export(
         raise ValueError(f"{model}: {error}; lapwing transform uses it all the same") from error
     names = {"inputs": written.graph.input, "outputs": written.graph.output}
     said = "; ".join(f"{kind} {', '.join(part.name for part in parts)}" for kind, parts in names.items())
-    say(f"wrote {output}: {said} ({size(output)})")
+    say(f"wrote {output}: {said} ({options.size(output)})")
     for entry in written.metadata_props:
         say(f"columns of {entry.key}: {entry.value}" if entry.key in "XS" else f"what they must hold: {entry.value}")
 
 
-def methods(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A method: its equation, and all its parameters.")
-    ] = None,
-    json: Json = False,
-) -> None:
+def methods(name: Name = None, json: Json = False) -> None:
     """List the methods and what each is for, or describe one."""
-    from ._methods import describe_method, list_methods
+    from . import _model as work
 
-    return list_methods(json) if name is None else describe_method(name, json)
+    return work.list_methods(json) if name is None else work.describe_method(name, json)
 
 
 class Plain:
@@ -300,7 +255,8 @@ class Commands(Plain, TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *where: say_in_one_line(f"lapwing: warning: {message}")
+            warnings.showwarning = lambda message, *where: warn(f"warning: {message}")
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are matched before
             try:
                 value = super().invoke(ctx)
                 sys.stdout.flush()
@@ -311,29 +267,20 @@ class Commands(Plain, TyperGroup):
                 raise typer.Exit(BROKEN_PIPE) from None
             except Exception as error:
                 if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # an exception of Typer itself
-                    _reword(error)
+                    if hasattr(error, "message"):  # which may hold what would steer a terminal
+                        error.message = visible(error.message)
                     raise
                 if ctx.params.get("debug"):
                     say("".join(traceback.format_exception(error)).rstrip())
-                say_in_one_line(f"lapwing: {_message(error)}")
+                warn(_message(error))
                 raise typer.Exit(1) from error
 
 
-def _reword(error: Any) -> None:
-    """Let a message of Typer steer no terminal."""
-    if hasattr(error, "message"):
-        error.message = visible(error.message)
-
-
 def _message(error: Exception) -> str:
-    if isinstance(error, io.UnsupportedOperation):  # run has put this object in the place of standard output
-        return "standard output is closed"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, MemoryError):
-        return f"not enough memory ({error})" if str(error) else "not enough memory"
-    if isinstance(error, OSError | ValueError | ImportError | RuntimeError):
-        return str(error)
+    if isinstance(error, OSError | ValueError | ImportError | RuntimeError | MemoryError):
+        return str(error) or "not enough memory"
     return f"internal error, {type(error).__name__}: {error} (lapwing --debug shows where)"
 
 
@@ -351,9 +298,7 @@ def _version(asked: bool) -> None:
 @app.callback(help=ABOUT)
 def _main(
     debug: Annotated[bool, typer.Option("--debug", envvar="LAPWING_DEBUG", help="Show tracebacks.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
 ) -> None:
     """What stands before the command."""
 
@@ -366,7 +311,7 @@ for command in (compare, fit, transform, inspect, verify, export, methods, demo)
 def run() -> None:
     """Run the command line as a program."""
     # Streams that the caller closed are replaced by empty ones, so that no file of ours takes their place.
-    for name, mode in (("stdin", "r"), ("stdout", "r"), ("stderr", "w")):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (until the end)
     # An exception, so that half-written files are removed.

@@ -11,14 +11,14 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+import typer
+
 from .. import comparison
 from ..methods import METHODS
 from ..report import write_report
 from ..tables import Prepared, Table
-from ._console import counted, did_you_mean, print_table, print_warning, say
-from ._methods import key
-from ._model import are_quantities, check_classes, leaks_of_ids, read_prepared, source_columns, unknown
-from ._options import Reading, refuse
+from ._model import are_quantities, check_classes, leaks_of_ids, named, read_prepared, source_columns, unknown
+from ._options import Reading, counted, print_table, quoted, refuse, say, visible, warn
 
 MANY_ROWS = 20_000  # from here on the command advises a sample
 # The measures in the order of the table, and their titles.
@@ -36,15 +36,13 @@ TITLES = {
     "continuity": "contin.",
     "recall": "recall",
 }
-LEGEND = {
-    "method": "what makes few numbers of the 64 pixels; * is recommended",
-    "d": "how many numbers it makes",
-    "accuracy": "of 100 digits held out, how many are named rightly",
-    "clustering": "the same where k-means groups them without labels",
-    "trustworthiness": "are digits that are near in the projection near in the pixels? 50 by chance",
-    "continuity": "are digits that are near in the pixels near in the projection? 50 by chance",
-    "recall": "how many of the nearest digits stay the nearest",
-}
+LEGEND = """  method     what makes few numbers of the 64 pixels; * is recommended
+  d          how many numbers it makes
+  accuracy   of 100 digits held out, how many are named rightly
+  clustering the same where k-means groups them without labels
+  trust      are digits that are near in the projection near in the pixels? 50 by chance
+  contin.    are digits that are near in the pixels near in the projection? 50 by chance
+  recall     how many of the nearest digits stay the nearest"""
 STORY = (
     "1,000 handwritten digits of 8 x 8 pixels. A person has named 100 of them, ten of each kind; 900 have no label.\n"
     "Which projection lets a classifier name new digits best? PCA sees no label, LDA sees the labelled digits alone,\n"
@@ -70,10 +68,7 @@ def digits() -> Prepared:
 
 def method_names(given: list[str]) -> list[str]:
     """Names in the form that the comparison uses, whatever way the user wrote them."""
-    names = {key(name): name for name in [*comparison.METHODS, "UMAP"]}
-    if unnamed := [name for name in given if key(name) not in names]:
-        refuse(f"cannot compare {unnamed[0]!r}; {did_you_mean(unnamed[0], names.values())}", "--methods")
-    return [names[key(name)] for name in given]
+    return [named(name, {own: own for own in [*comparison.METHODS, "UMAP"]}, "--methods") for name in given]
 
 
 def parsed_dimensions(text: str) -> list[int]:
@@ -89,18 +84,15 @@ def read_rows(data: str, reading: Reading, aside: tuple[str, ...], sampled: dict
     """The prepared rows. Messages say what was read."""
     prepared = read_prepared(data, reading, targets=targets, aside=aside, **sampled)
     table = prepared.table
-    if not are_quantities(table.y):
-        check_classes(table, data)
     parts = [counted(table.n_read, "row"), counted(table.X.shape[1], "feature")]
     if table.y is not None and not are_quantities(table.y):
+        check_classes(table, data)
         missing = unknown(table.y)
         parts += [counted(len(set(table.y[~missing].tolist())), "class")]
         parts += [f"{missing.sum():,} unknown"] if missing.any() else []
+    parts += [f"{len(table):,} of them at random are used"] if sampled and len(table) < table.n_read else []
     say(f"{data}: {', '.join(parts)}")
-    if len(table) < table.n_read and sampled:
-        given = f"--sample {sampled['sample']} --seed {sampled['random_state']}"
-        say(f"a random sample of {len(table):,} rows is used ({given})")
-    elif len(table) >= MANY_ROWS:
+    if len(table) >= MANY_ROWS and not sampled:
         say(f"{len(table):,} rows take a while; --sample 5000 compares on a random part")
     if table.y is None:
         say("no labels, so only neighbourhoods are measured; --label adds accuracy and clustering")
@@ -127,10 +119,10 @@ def compared(prepared: Any, names: list[str] | None, **options: Any) -> tuple[An
         ratio = f"the largest deviation is {found.units:,.0f} times the median one"
         say(f"The columns are in different units ({ratio}); methods of lapwing divide them by their deviations.")
     for method, why in found.failures.items():
-        say(f"lapwing: warning: {method} was left out: {why}")
+        warn(f"warning: {method} was left out: {why}")
     for method, messages in found.warnings.items():
         for message in messages:
-            say(f"lapwing: warning: {method}: {message}")
+            warn(f"warning: {method}: {message}")
     return found, stopped
 
 
@@ -141,18 +133,15 @@ def _slug(name: str) -> str:
 
 def loading(data: str, reading: Reading, prepared: Any, aside: dict[str, str], sampled: dict[str, Any]) -> str:
     """Lines of Python that read the table as the command did."""
-    read, prepare = reading.changed()
-    columns = {"aside": tuple(aside.values())} if aside else {}
-    options = {"mixed": True, **read, **columns, **sampled}
-    file = repr("data.csv" if data == "-" else data)
-    arguments = ", ".join([file, *(f"{name}={value!r}" for name, value in options.items())])
-    more = "".join(f", {name}={value!r}" for name, value in prepare.items())
+    read = {"mixed": True, **reading.read, **({"aside": (*aside.values(),)} if aside else {}), **sampled}
+    arguments = [repr("data.csv" if data == "-" else data), *(f"{name}={value!r}" for name, value in read.items())]
+    prepare = "".join(f", {name}={value!r}" for name, value in reading.prepare.items())
     lines = [
         "from lapwing.tables import prepare, read",
         "",
-        f"prepared = prepare(read({arguments}){more})",
+        f"prepared = prepare(read({', '.join(arguments)}){prepare})",
         "table = prepared.table",
-        *(["X, preparation = prepared.given, prepared.transformer"] if prepared.transformer else ["X = table.X"]),
+        "X, preparation = prepared.given, prepared.transformer" if prepared.transformer else "X = table.X",
         *(["y = table.y"] if prepared.table.y is not None else []),
     ]
     return "\n".join([*lines, *(f"{key} = table.aside[{column!r}]" for key, column in aside.items())])
@@ -172,23 +161,22 @@ def report(
 def print_comparison(found: Any) -> None:
     """Print the table, and above it what may have told the labels."""
     for leak in found.leaks:
-        print_warning(leak.message)
+        typer.secho(f"! {visible(leak.message)}", bold=True, fg="red")
     rows = found.summary()
     names = [name for name in TITLES if name in found.measures and name not in (found.criterion, "nmi")]
     if not found.is_unequal and found.criterion != "f1":
         names = [name for name in names if name not in ("balanced_accuracy", "f1")]
     best = [row["method"] for row in rows].index(found.choice[0])
-    rows += found.lines.values()
     lines = []
-    for number, row in enumerate(rows):
+    for number, row in enumerate([*rows, *found.lines.values()]):
         scores = [f"{100 * row[name]:.1f}" if name in row else "" for name in names]
         first = f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}" if "mean" in row else ""
         lines.append(["*" * (number == best), row["method"], str(row["dimension"] or ""), first, *scores])
     titles = ["", "method", "d", f"{TITLES.get(found.criterion, found.criterion)} %", *(TITLES[name] for name in names)]
-    print_table(titles, lines, right="  r" + "r" * (1 + len(names)), best=best, least=4)
+    print_table(titles, lines, n_left=2, n_least=4, best=best)
 
 
-def advise(found: Any, fitting: str, projecting: str) -> None:
+def advise(found: Any, commands: list[str]) -> None:
     """Print what the star means, what to know about it, and how to go on."""
     say(f"* {found.reason}")
     if any(row["dimension"] < row["best_dimension"] for row in found.summary()):
@@ -198,13 +186,21 @@ def advise(found: Any, fitting: str, projecting: str) -> None:
         leads = found.criterion == "balanced_accuracy"
         advice = "so the mean over classes (balanced) leads" if leads else "so read balanced and F1 too"
         say(f"the classes are unequal: always naming the largest is right in {100 * always:.1f} %, {advice}")
+    judges = Counter(found.judges).most_common()
     if found.judge is not None and set(found.judges) != {"nearest neighbour"}:
-        judges = Counter(found.judges).most_common()
         say(f"judged by {', '.join(f'{name} ({count} of {len(found.judges)} folds)' for name, count in judges)}")
-    judge = Counter(found.judges).most_common(1)[0][0]
-    judge = {"nearest neighbour": "nearest", "logistic regression": "logistic"}.get(judge, "knn")
+    judge = {"nearest neighbour": "nearest", "logistic regression": "logistic"}.get(judges[0][0], "knn")
     classes = "" if found.labels is None else f" (fit --predict --judge {judge} makes one that names their classes)"
-    say(f"to fit it, and to project rows with the model{classes}:\n  {fitting}\n  {projecting}")
+    say("\n  ".join([f"to fit it, and to project rows with the model{classes}:", *commands]))
+
+
+def lines(found: Any, data: str, reading: Reading, aside: list[str]) -> tuple[dict[str, str], str]:
+    """The commands that fit each method as it was compared, and the one that projects the same rows."""
+    file = "FILE" if data == "-" else data
+    dropped = [part for column in aside for part in ("--drop", quoted(column))]
+    fit = {name: [*fitting(found, name, d, file), *reading.words(), *dropped] for name, d in found.chosen.items()}
+    transform = ["lapwing", "transform", "model.lapwing", file, *dropped, *reading.words(preparing=False)]
+    return {name: shlex.join(words) for name, words in fit.items()}, shlex.join([*transform, "-o", "projected.csv"])
 
 
 def fitting(found: Any, method: str, dimension: int, file: str) -> list[str]:
@@ -214,12 +210,11 @@ def fitting(found: Any, method: str, dimension: int, file: str) -> list[str]:
     if name not in METHODS:
         return [*command, _slug(method), "-d", str(dimension)]
     command += [name.lower(), "-d", str(dimension)]
-    parameters, usual = estimator.get_params(deep=False), METHODS[name]().get_params(deep=False)
-    if "graph" in parameters:
-        graph = parameters["graph"]
-        command += ["--graph", "none" if graph is None else graph if isinstance(graph, str) else repr(graph)]
-    for parameter, value in parameters.items():
-        if parameter not in ("n_components", "graph", "standardize") and repr(value) != repr(usual[parameter]):
+    usual = METHODS[name]().get_params(deep=False)
+    for parameter, value in estimator.get_params(deep=False).items():
+        if parameter == "graph":
+            command += ["--graph", "none" if value is None else value if isinstance(value, str) else repr(value)]
+        elif parameter not in ("n_components", "standardize") and repr(value) != repr(usual[parameter]):
             command += ["-p", f"{parameter}={value}"]
     return command
 
@@ -230,14 +225,11 @@ def facts(found: Any, data: str, output: str, lines: dict[str, str], stopped: st
         "data": data,
         "rows": found.n_samples,
         "features": found.n_features,
-        "criterion": found.criterion,
-        "judges": found.judges,
+        **{name: getattr(found, name) for name in ("criterion", "judges", "reason", "failures")},
         "choice": {"method": method, "dimension": dimension, "command": lines[method]},
         "methods": found.summary(),
-        "reason": found.reason,
         **{"line_to_beat": None, "majority": None, **found.lines},
-        "failures": found.failures,
-        "leaks": [{"column": leak.column, "score": leak.score, "message": leak.message} for leak in found.leaks],
+        "leaks": [leak._asdict() for leak in found.leaks],
         "report": None if stopped else output,
         "interrupted": stopped,
     }

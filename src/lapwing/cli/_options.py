@@ -1,19 +1,31 @@
-"""Options that several commands share, and outputs that are checked before any work is done."""
+"""What users type and see: the options of all commands, outputs that are checked before any work, and printed results.
+
+Results go to standard output, all else to standard error, and colours only to a terminal. Nothing heavy is imported.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from difflib import get_close_matches
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from io import StringIO
-from typing import Annotated, Any, Literal, NoReturn, get_args
+from shutil import get_terminal_size
+from textwrap import TextWrapper
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
+BETWEEN = "  "  # what stands between two columns of a table
+WIDE = 100_000  # characters that no line has
+SHOWN = 8  # how many eigenvalues and names are printed
+# Control characters except tabs and ends of lines, characters that turn the direction of text, and halves of characters.
+STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # The options of all commands, as they are typed and with what stands for their values, and what each is for.
 OPTIONS = {
     "--label -l COL": "Column of the labels: a name, or a number (-1 is the last). For a matrix also a file. .npz, svmlight and "
@@ -62,12 +74,11 @@ ADVANCED = {
 
 
 def option(name: str, panel: str | None = None, **more: Any) -> Any:
-    """One of the options above."""
-    flags = [word for word in name.split() if word.startswith("-")]
-    value = name.split()[len(flags) :]
+    """One of the options above. A flag shows nothing in the place of a value."""
+    *flags, value = name.split() if name[-1].isupper() else [*name.split(), ""]
     panel = "Advanced" if name in ADVANCED else panel
     text = ADVANCED.get(name) or OPTIONS[name]
-    return typer.Option(*flags, metavar=value[0] if value else None, help=text, rich_help_panel=panel, **more)
+    return typer.Option(*flags, metavar=value, help=text, rich_help_panel=panel, **more)
 
 
 #: How columns are prepared, for which commands that use a model have no options.
@@ -96,36 +107,35 @@ class Reading:
     resize: Annotated[Word, option("--resize WxH")] = None
 
     @property
+    def given(self) -> dict[str, Any]:
+        """The options that were given."""
+        return {name: value for name, value in vars(self).items() if value != SHARED[name].default}
+
+    @property
     def read(self) -> dict[str, Any]:
         """Parameters of :func:`lapwing.tables.read`."""
         if self.label is not None and self.no_label:
             refuse("give --label, or --no-label", "--no-label")
-        columns = {"label": self.label, "labels": not self.no_label, "id": self.id, "drop": listed(self.drop)}
-        return {**columns, "header": self.header, "resize": width_and_height(self.resize)}
+        taken: dict[str, Callable[[Any], Any]] = {"drop": listed, "resize": width_and_height}
+        given = {name: value for name, value in self.given.items() if name not in (*PREPARING, "no_label")}
+        found = {name: taken[name](value) if name in taken else value for name, value in given.items()}
+        return found | ({"labels": False} if self.no_label else {})
 
     @property
     def prepare(self) -> dict[str, Any]:
         """Parameters of :func:`lapwing.tables.prepare`."""
-        lists = {name: listed(getattr(self, name)) for name in ("categories", "text", "missing")}
-        return {name: lists.get(name, getattr(self, name)) for name in PREPARING}
+        given = {name: value for name, value in self.given.items() if name in PREPARING}
+        return {name: listed(value) if isinstance(value, list) else value for name, value in given.items()}
 
     def words(self, preparing: bool = True) -> list[str]:
         """The arguments that were given, for another command; without ``preparing`` those that say how to read."""
         words: list[str] = []
-        for name, value in vars(self).items():
-            if value == SHARED[name].default or (name in PREPARING and not preparing):
-                continue
-            yes, _, no = get_args(SHARED[name].annotation)[1].default.partition("/")
-            items = map(quoted, listed(value)) if isinstance(value, list) else [value]
-            flag = [yes if value else no]
-            words += flag if isinstance(value, bool) else [word for item in items for word in (yes, item)]
+        for name, value in self.given.items():
+            if preparing or name not in PREPARING:
+                flag = "--no-header" if value is False else f"--{name.replace('_', '-')}"
+                items = map(quoted, listed(value)) if isinstance(value, list) else [value]
+                words += [flag] if isinstance(value, bool) else [word for item in items for word in (flag, item)]
         return words
-
-    def changed(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The options of ``tables.read`` and of ``tables.prepare`` that are not their defaults."""
-        usual = Reading()
-        read = {name: value for name, value in self.read.items() if value != usual.read[name]}
-        return read, {name: value for name, value in self.prepare.items() if value != usual.prepare[name]}
 
 
 SHARED = signature(Reading, eval_str=True).parameters
@@ -142,8 +152,7 @@ def reads_data(command: Callable[..., None], preparing: bool = False) -> Callabl
     def run(**given: Any) -> None:
         command(reading=Reading(**{name: given.pop(name) for name in names}), **given)
 
-    parameters = [*own[:place], *shared[:3], *own[place + 1 :], *shared[3:]]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__signature__ = Signature([*own[:place], *shared, *own[place + 1 :]])  # type: ignore[attr-defined]
     return run
 
 
@@ -155,18 +164,15 @@ def listed(values: list[str] | None) -> list[str]:
     return [item for value in values or [] for item in (next(csv.reader([value]), None) or [""])]
 
 
-def width_and_height(text: str | None) -> tuple[int, int] | None:
-    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text or "1x1")
-    if not found:
-        raise typer.BadParameter(f"{text!r} is not WIDTHxHEIGHT, such as 32x32", param_hint="--resize")
-    return None if text is None else (int(found[1]), int(found[2]))
+def width_and_height(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", text):
+        refuse(f"{text!r} is not WIDTHxHEIGHT, such as 32x32", "--resize")
+    return tuple(map(int, text.split("x")))
 
 
 def quoted(column: str) -> str:
     """A column's name, quoted so that ``listed`` gives it back."""
-    line = StringIO()
-    csv.writer(line, lineterminator="").writerow([column])
-    return line.getvalue()
+    return '"{}"'.format(column.replace('"', '""')) if re.search('[,"\r\n]', column) else column
 
 
 def check_output(output: str, *inputs: str | None, stdout: bool = False, beside: str | None = None) -> None:
@@ -190,3 +196,98 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
 
 def refuse(why: str, option: str = "--output") -> NoReturn:
     raise typer.BadParameter(why, param_hint=option)
+
+
+# What is printed
+
+
+def visible(text: str) -> str:
+    r"""Text of files and users in a form that is safe for a terminal. Characters that would steer it are written as ``\x1b``."""
+    return STEERING.sub(lambda found: found[0].encode("unicode_escape", "backslashreplace").decode(), text)
+
+
+def say(message: str) -> None:
+    """Print a message, which is not a result."""
+    typer.echo(visible(message), err=True)
+
+
+def warn(message: str) -> None:
+    """Print an error or a warning, on one line."""
+    say(f"lapwing: {' '.join(message.splitlines())}")
+
+
+def counted(number: int, what: str) -> str:
+    """A number and what it counts, such as ``1 row`` or ``1,797 rows``."""
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def some(values: Sequence[Any]) -> str:
+    """The first of many values, and how many there are."""
+    more = f", ... ({len(values):,} in all)" if len(values) > SHOWN else ""
+    return ", ".join(map(str, values[:SHOWN])) + more
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """What the user may have meant, whatever the case of letters."""
+    names = {own.lower(): own for own in known}
+    close = get_close_matches(name.lower(), names, n=1)
+    return f"did you mean {names[close[0]]}?" if close else f"known are {', '.join(sorted(names.values()))}"
+
+
+def print_json(value: Any) -> None:
+    """Print a result for programs. Numbers that JSON does not have become null."""
+
+    def plain(part: Any) -> Any:
+        if is_dataclass(part) and not isinstance(part, type):
+            return asdict(part)
+        return part.tolist() if hasattr(part, "tolist") and not isinstance(part, type) else str(part)
+
+    value = json.loads(json.dumps(value, default=plain), parse_constant=lambda name: None)
+    typer.echo(json.dumps(value, indent=2))
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, n_left: int, n_least: int, best: int | None = None
+) -> None:
+    """Print aligned columns: the first ``n_left`` to the left, the others to the right; ``best`` is a row to mark.
+
+    In a narrow terminal, columns after the first ``n_least`` ones are left out.
+    """
+    from rich.cells import cell_len  # characters such as 日 take the place of two
+
+    lines = [[visible(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
+    while len(widths) > n_least and len(BETWEEN) * (len(widths) - 1) + sum(widths) > _width():
+        widths.pop()
+    if len(widths) < len(columns):
+        say(f"a wider terminal also shows {', '.join(columns[len(widths) :])}")
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for number, line in enumerate(lines):
+        padded = []
+        for j, (cell, width) in enumerate(zip(line[: len(widths)], widths, strict=True)):
+            space = " " * (width - cell_len(cell))
+            padded.append(cell + space if j < n_left else space + cell)
+        text = BETWEEN.join(padded).rstrip()
+        typer.echo(typer.style(text, fg="green", bold=True) if is_coloured and best == number - 1 else text)
+
+
+def print_facts(facts: Sequence[Sequence[str]], width: int | None = None) -> None:
+    """Print names, and beside them what is said of each, which is folded at the end of the line."""
+    column = max(len(visible(name)) for name, _ in facts) + len(BETWEEN)
+    for name, text in facts:
+        first, later = visible(name).ljust(column), " " * column
+        shape = TextWrapper(width or _width(), initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+        typer.echo(shape.fill(visible(text)))
+
+
+def _width() -> int:
+    """Characters per line. Where the output is no terminal, lines are never folded."""
+    return get_terminal_size().columns if sys.stdout.isatty() else WIDE
+
+
+def size(path: str | os.PathLike) -> str:
+    """The size of a file, in words."""
+    from rich.filesize import decimal
+
+    return decimal(os.path.getsize(path))
