@@ -11,7 +11,6 @@ from sklearn.metrics import average_precision_score
 from lapwing.metrics import (
     clustering_accuracy,
     mean_average_precision,
-    neighbor_recall,
     neighborhood_preservation,
     purity,
     recall_at_k,
@@ -134,7 +133,7 @@ def test_neighbourhoods_against_scikit_learn(embedded, k):
     X, Z = embedded
     expected = [manifold.trustworthiness(*given, n_neighbors=k) for given in ((X, Z), (Z, X))]
     assert neighborhood_preservation(X, Z, n_neighbors=k)[:2] == pytest.approx(expected)
-    assert (*neighborhood_preservation(X, X), neighbor_recall(X, X)) == (1, 1, 1, 1)
+    assert neighborhood_preservation(X, X) == (1, 1, 1)
 
 
 def test_neighbours_of_a_sample_of_rows_are_among_all(embedded):
@@ -155,11 +154,11 @@ def test_bad_neighbourhoods(embedded):
     X, Z = embedded
     for wrong in (0, 30, "five"):
         with pytest.raises(ValueError, match="n_neighbors="):
-            neighbor_recall(X, Z, n_neighbors=wrong)
+            neighborhood_preservation(X, Z, n_neighbors=wrong)
     with pytest.raises(ValueError, match="Z has 59"):
         neighborhood_preservation(X, Z[:-1])
     with pytest.raises(ValueError, match="max_queries=0"):
-        neighbor_recall(X, Z, max_queries=0)
+        neighborhood_preservation(X, Z, max_queries=0)
 
 
 def test_sparse_rows_are_compared_by_angle(embedded):

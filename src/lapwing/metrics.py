@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial import procrustes
 from scipy.stats import hypergeom
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.cluster import contingency_matrix
@@ -16,23 +17,19 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from ._documented import documented
 from ._validation import Array, check_count, check_in_memory, row_blocks, spread_rows
 
-__all__ = ["clustering_accuracy", "mean_average_precision", "neighbor_recall", "neighborhood_preservation"]
+__all__ = ["clustering_accuracy", "mean_average_precision", "neighborhood_preservation"]
 __all__ += ["procrustes_error", "purity", "recall_at_k", "retrieval_scores"]
 FLOATS = (np.float64, np.float32)
 MOST_QUERIES = 1000  # where there are more rows than this, the neighbours of only so many are compared
 
 
-def procrustes_error(
-    embedding: Any, reference: Any, new: Any = None, new_reference: Any = None, *, affine: bool = False
-) -> float:
+def procrustes_error(embedding: Any, reference: Any, *, affine: bool = False) -> float:
     """How far an embedding is from known coordinates, after it is rotated, scaled and moved onto them as well as possible.
 
     Parameters
     ----------
     embedding, reference : array-like of shape (n_samples, n_components)
         The coordinates that were found, and those that they should be.
-    new, new_reference : array-like of shape (n_new, n_components), default=None
-        The same for other samples, which are then judged instead, by the map found on the first ones.
     affine : bool, default=False
         Whether any affine map is allowed, and not only rotation, reflection, one scale and translation.
 
@@ -51,19 +48,12 @@ def procrustes_error(
     Y, R = check_array(embedding, dtype=np.float64), check_array(reference, dtype=np.float64)
     if Y.shape[0] != R.shape[0]:
         raise ValueError(f"embedding has {Y.shape[0]} samples, but reference has {R.shape[0]}")
-    Y_mean, R_mean = Y.mean(axis=0), R.mean(axis=0)
     if not np.ptp(Y, axis=0).any() or not np.ptp(R, axis=0).any():
         raise ValueError("embedding and reference must not be a single point")
-    if (new is None) != (new_reference is None):
-        raise ValueError("new and new_reference go together; give both or neither")
+    Y, R = Y - Y.mean(axis=0), R - R.mean(axis=0)
     if affine:
-        A = np.linalg.lstsq(Y - Y_mean, R - R_mean, rcond=None)[0]
-    else:
-        U, s, Vt = np.linalg.svd((Y - Y_mean).T @ (R - R_mean), full_matrices=False)
-        A = s.sum() / np.sum((Y - Y_mean) ** 2) * (U @ Vt)
-    if new is not None:
-        Y, R = check_array(new, dtype=np.float64), check_array(new_reference, dtype=np.float64)
-    return float(np.sqrt(np.sum(((Y - Y_mean) @ A + R_mean - R) ** 2) / np.sum((R - R_mean) ** 2)))
+        return float(np.linalg.norm(Y @ np.linalg.lstsq(Y, R, rcond=None)[0] - R) / np.linalg.norm(R))
+    return float(np.sqrt(procrustes(R, Y)[2]))
 
 
 @documented
@@ -106,34 +96,15 @@ def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 
 
 @documented
-def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES) -> float:
-    """The share of the k nearest rows in X that are among the k nearest in Z, as a search in Z finds: k / (n - 1) by chance.
-
-    Parameters
-    ----------
-    ... : As in :func:`neighborhood_preservation`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lapwing.metrics import neighbor_recall
-    >>> X = np.arange(12.0)[:, None] ** 2
-    >>> neighbor_recall(X, -X, n_neighbors=3)
-    1.0
-    """
-    return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[2]
-
-
-@documented
 def neighborhood_preservation(
     X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = MOST_QUERIES
 ) -> tuple[float, float, float]:
-    """How well Z keeps the neighbours of X: trustworthiness, continuity and :func:`neighbor_recall` at once.
+    """How well Z keeps the neighbours of X: trustworthiness, continuity and recall at once.
 
     *Trustworthiness* says whether rows that are near in Z are near in X: 1 at best, about 0.5 by chance. A row that is among the
     k nearest in Z but not in X counts by how far its rank in X is beyond k [1]_. It is :func:`sklearn.manifold.trustworthiness`,
     which asks all rows. *Continuity* is the same with X and Z in each other's place: whether rows that are near in X are still
-    near in Z.
+    near in Z. *Recall* is the share of the k nearest rows in X that are among the k nearest in Z: k / (n - 1) by chance.
 
     Parameters
     ----------
@@ -236,7 +207,7 @@ def recall_at_k(
 ) -> float:
     """The share of queries that have a row of their class among their k nearest rows, as metric learning measures it.
 
-    :func:`neighbor_recall` needs no labels: it compares the k nearest rows before and after an embedding.
+    The recall of :func:`neighborhood_preservation` needs no labels: it compares the k nearest rows before and after an embedding.
 
     Parameters
     ----------

@@ -565,7 +565,7 @@ class FisherScore(Supervised, FeatureSelector):
     def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         mean, n = data.mean((data.classes >= 0).astype(np.float64)), data.class_sizes.sum()
         between, within = np.zeros((2, data.d))
-        for rows in _groups(data.classes):
+        for rows in (np.flatnonzero(data.classes == c) for c in range(data.class_sizes.size)):
             own = as_data(data.X[rows], weights=None if data.weights is None else data.weights[rows])
             between += own.size / n * (own.mean() - mean) ** 2
             within += own.form_diagonal(diagonal(np.full(own.n, 1 / n)), own.mean())
@@ -575,10 +575,3 @@ class FisherScore(Supervised, FeatureSelector):
         varying = ~negligible(between + within, squares, data.dtype)
         spread = varying & ~negligible(within, squares, data.dtype)
         return np.divide(between, within, out=np.where(varying, np.inf, 0.0), where=spread), varying  # (1)
-
-
-def _groups(classes: np.ndarray) -> list[np.ndarray]:
-    """The rows of each class, found by one sort."""
-    known = np.flatnonzero(classes >= 0)
-    by_class = known[np.argsort(classes[known], kind="stable")]
-    return np.split(by_class, np.cumsum(np.bincount(classes[known]))[:-1])

@@ -403,16 +403,12 @@ def warn_of_ties(model: Any, data: Data, problem: Problem, graphs: auto.GraphFac
     k, by_classes = len(model.eigenvalues_), graphs.of_classes and graphs.only_attracts and not problem.ratio
     # With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart.
     most = data.class_sizes.size - 1 if by_classes and problem.degrees is not None else k
+    is_tied = model.certificate_.gap < TIED * np.abs(model.eigenvalues_).max()
     if k > most and isinstance(model.n_components, Integral):
-        message = (
-            f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others "
-            f"have equal eigenvalues, and which they are is arbitrary: use n_components={most}, or add a graph of neighbours"
-        )
+        what = f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart"
+        message = f"{what}; the others are arbitrary: use n_components={most}, or add a graph of neighbours"
     # Those of a graph in more pieces than directions are equal as well, and n_connected_components_ says so.
-    elif (
-        model.certificate_.gap < TIED * np.abs(model.eigenvalues_).max()
-        and (model.n_connected_components_ or 1) <= k + 1
-    ):
+    elif is_tied and (model.n_connected_components_ or 1) <= k + 1:
         what = "and which of their directions is kept is arbitrary"
         message = f"eigenvalues {k} and {k + 1} are equal, {what}; change n_components"
     else:
