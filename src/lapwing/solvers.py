@@ -33,7 +33,6 @@ MANY_ROWS = 2000  # here a dense solution takes 1 s. Lanczos does not grow as n^
 FEW_RESTARTS, MANY_RESTARTS = 100, 1000
 RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # the largest residuals of eigenvectors, by the precision of products
 SHIFT_SHARE = 1e-9  # of the mean of the diagonal, which is added, so that a matrix with a null space can be factorised
-COLUMNS_AT_ONCE = 32  # to form its matrix, an operator is multiplied by this many columns at a time
 # In single precision Lanczos multiplies blocks: where X is too large for the cache, a product with 16 vectors takes as long as 4
 # products with one vector. What a basis finds grows with the number of its blocks, so it has 16 blocks, and 3 k vectors or more.
 WIDEST_BLOCK, NARROWEST_BLOCK, BASIS_BLOCKS, BASIS_PER_PAIR = 16, 4, 16, 3
@@ -228,12 +227,9 @@ def dense(M: Any, D: Any, k: int) -> Pairs:
 
 
 def _whole(M: Any) -> np.ndarray:
-    """The matrix itself, of an operator by products with a few columns: with all at once they take as much memory as X."""
     if not isinstance(M, LinearOperator):
         return M.toarray() if sparse.issparse(M) else M
-    n = M.shape[0]
-    columns = np.split(np.eye(n, dtype=M.dtype), range(COLUMNS_AT_ONCE, n, COLUMNS_AT_ONCE), axis=1)
-    found = np.hstack([M @ V for V in columns]).astype(np.float64)
+    found = np.asarray(M @ np.eye(M.shape[0], dtype=M.dtype), dtype=np.float64)
     return (found + found.T) / 2
 
 

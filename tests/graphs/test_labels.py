@@ -238,8 +238,8 @@ def bad_given():
         yield Pairs(**{name: [0, 1]}), r"must_link and cannot_link must be integer arrays.*not .*\(2,\)"
         yield Pairs(**{name: [[0.0, 1.0]]}), r"must_link and cannot_link must be integer arrays.*not .*float"
     for weights in ([1.0], [1.0, -1.0], [1.0, 0.0], [[1.0, 2.0]]):
-        yield Pairs([[0, 1], [1, 2]], weights=weights), "weights of Pairs have shape .* for 2 pairs"
-        yield Pairs([[0, 1]], [[1, 2]], weights=weights), "weights of Pairs have shape .* for 2 pairs"
+        yield Pairs([[0, 1], [1, 2]], weights=weights), "weights of Pairs must be a number above 0"
+        yield Pairs([[0, 1]], [[1, 2]], weights=weights), "weights of Pairs must be a number above 0"
     yield Pairs(), "Pairs is empty: give must_link or cannot_link"
     yield Pairs([], []), "Pairs is empty"
 

@@ -371,7 +371,7 @@ def test_other_maps_of_columns_beside_the_features():
     np.testing.assert_allclose(free.embedding_, LaplacianEigenmaps(2, graph=KNN(4)).fit(coordinates).embedding_)
     with pytest.raises(ValueError, match="GLPCA represents all columns"):
         GLPCA(2, graph=graph).fit(both)
-    with pytest.raises(ValueError, match="images none"):
+    with pytest.raises(ValueError, match="TSA represents all columns"):
         TSA(1, graph=graph, image_shape=(2, 3)).fit(both)
 
 

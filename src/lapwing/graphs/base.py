@@ -319,6 +319,15 @@ class OfOne(Operation):
             return [(1.0, self)]
         return [(c, copy(self).set_params(**{name: leaf})) for c, leaf in signed]
 
+    def terms(self, data: Data) -> list[Term]:
+        if self.signed() != [(1.0, self)]:
+            return super().terms(data)
+        return [self._turned(term) for term in self._operands()[0].terms(self.view(data))]
+
+    def _turned(self, term: Term) -> Term:
+        """What becomes of a term of the graph inside."""
+        return term
+
     def adjacency(self, data: Data) -> Any:
         return self._operands()[0].adjacency(self.view(data))
 
@@ -326,7 +335,7 @@ class OfOne(Operation):
         return self._operands()[0].weights_at(self.view(data), rows, cols)
 
     def term(self, W: sparse.csr_array) -> Term:
-        return self._operands()[0].term(W)
+        return self._turned(self._operands()[0].term(W))
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         return self._operands()[0].new_links(self.view(both), n_fitted)
@@ -344,7 +353,7 @@ class Intersection(OfOne):
     right: Graph
 
     counts_pairs = False
-    weights_at = Graph.weights_at
+    terms, weights_at = Graph.terms, Graph.weights_at
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         if any(request.is_sampled(data.size) for request in self.right.requests()):
@@ -429,16 +438,8 @@ class Similarity(OfOne):
 
     is_laplacian, is_semidefinite = False, False
 
-    def terms(self, data: Data) -> list[Term]:
-        """L - D, which is -W, also where W is kept as factors."""
-        if self.signed() != [(1.0, self)]:
-            return super().terms(data)
-        found = self._operands()[0].terms(data)
-        return [term._replace(laplacian=term.laplacian - term.degrees) for term in found]
-
-    def term(self, W: sparse.csr_array) -> Term:
-        L, D = laplacian(W)
-        return Term(1.0, L - D, D)
+    def _turned(self, term: Term) -> Term:
+        return term._replace(laplacian=term.laplacian - term.degrees)
 
 
 @dataclass(eq=False, repr=False)
@@ -469,7 +470,7 @@ class DensityCorrected(OfOne):
     alpha: float = 1.0
 
     is_laplacian, is_semidefinite = True, True
-    signed, weights_at, term = Graph.signed, Graph.weights_at, Graph.term
+    signed, terms, weights_at, term = Graph.signed, Graph.terms, Graph.weights_at, Graph.term
     why_all_rows = Graph.why_all_rows  # a sample of the links does not give the degrees of all rows
 
     def adjacency(self, data: Data) -> sparse.csr_array:

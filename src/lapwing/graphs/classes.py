@@ -308,9 +308,6 @@ class Propagated(Graph):
     reads_features = property(lambda self: not hasattr(self, "labels_"))
     indexes_rows = property(lambda self: hasattr(self, "labels_"))
 
-    def why_all_rows(self) -> str | None:
-        return "Propagated links all rows to their neighbours, and X is read in blocks; pass X as an array"
-
     def fitted(self, data: Data) -> Propagated:
         """The same graph with ``labels_`` and ``scores_``."""
         codes, names = class_codes(data.y, data.n)

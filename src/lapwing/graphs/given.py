@@ -107,8 +107,7 @@ class Precomputed(Graph):
             share = f"{(W.data < 0).mean():.1%} of its entries"
             raise ValueError(f"W has negative weights ({share}); subtract them: Precomputed(W) - Precomputed(W_repel)")
         largest = abs(W - W.T).max() if W.nnz else 0.0
-        eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
-        if largest > max(1e-10, 100 * eps) * (W.max() if W.nnz else 1.0):
+        if largest > (1e-5 if given.dtype == np.float32 else 1e-10) * (W.max() if W.nnz else 1.0):
             remedy = "pass (W + W.T) / 2 or W.maximum(W.T)"
             raise ValueError(f"W is not symmetric (largest difference {largest:.3g}); {remedy}")
         return W if largest == 0 else (W + W.T) / 2
@@ -173,15 +172,8 @@ class Pairs(Graph):
         if self.is_semidefinite:
             return [(1.0, self)]
         ends = np.cumsum([len(pairs) for _, pairs in given])
-        each = [None] * len(given) if self.weights is None else np.split(self._checked_weights(ends[-1]), ends[:-1])
+        each = [None] * len(given) if self.weights is None else np.split(np.asarray(self.weights), ends[:-1])
         return [(c, Pairs(pairs, weights=w, by_id=self.by_id)) for (c, pairs), w in zip(given, each, strict=True)]
-
-    def _checked_weights(self, n_pairs: int) -> np.ndarray:
-        weights = check_array(self.weights, ensure_2d=False, dtype=np.float64, input_name="weights")
-        if weights.shape != (n_pairs,) or weights.min() <= 0:
-            found = f"weights of Pairs have shape {weights.shape} and a minimum of {weights.min():.3g}"
-            raise ValueError(f"{found}, for {n_pairs} pairs; give each a number above 0")
-        return weights
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         listed: Any = self.must_link
@@ -198,9 +190,16 @@ class Pairs(Graph):
         if (pairs[:, 0] == pairs[:, 1]).any():
             raise ValueError(f"Pairs has row {pairs[pairs[:, 0] == pairs[:, 1]][0, 0]} with itself; drop that pair")
         pairs, again = np.unique(np.sort(pairs, axis=1), axis=0, return_inverse=True)
-        weights: np.ndarray = np.ones(len(pairs))
+        weights = np.ones(len(pairs))
         if self.weights is not None:
-            weights = np.bincount(again.ravel(), self._checked_weights(len(listed))[which], len(pairs))
+            given = check_array(
+                self.weights, ensure_2d=False, ensure_min_samples=0, dtype=np.float64, input_name="weights"
+            )
+            if given.shape != (len(listed),) or given.min() <= 0:
+                raise ValueError(
+                    f"weights of Pairs must be a number above 0 for each of {len(listed)} pairs, not {given}"
+                )
+            weights = np.bincount(again.ravel(), given[which], len(pairs))
         return data.symmetric_weights(pairs[:, 0], pairs[:, 1], weights)
 
     def _present(self, data: Data) -> tuple[np.ndarray, Any]:
@@ -579,9 +578,6 @@ class On(OfOne):
         view.given = None if frame is None else frame.iloc[:, chosen]
         view.names = data.names if chosen.size > 1 else one_column(data, "what", chosen)
         return view
-
-    def terms(self, data: Data) -> list[Term]:
-        return super().terms(data) if self.signed() != [(1.0, self)] else self.graph.terms(self.view(data))
 
     def why_all_rows(self) -> str | None:
         return "On builds its graph on other rows than those of X, and X is read in blocks; pass X as an array"
