@@ -43,7 +43,6 @@ MIRRORS = {
     "operators.py": ["tests/test_operators.py"],
     "problem.py": ["tests/test_problem.py"],
     "data.py": ["tests/test_rows.py", "tests/test_kinds_of_rows.py", "tests/methods", "tests/neighbors"],
-    "summary.py": ["tests/reducers"],
     "maps.py": ["tests/methods", "tests/reducers"],
     "auto.py": ["tests/reducers"],
     "neighbors.py": ["tests/neighbors"],

@@ -241,9 +241,8 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
     """Operations per second of one core: for the sums of products in the first pass, and for the search in the second."""
     from threadpoolctl import threadpool_limits
 
-    from lapwing.data import as_data
+    from lapwing.data import ClassSums, as_data
     from lapwing.neighbors import Request, search
-    from lapwing.summary import ClassSums
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, d), dtype=np.float32) * np.geomspace(1, 0.1, d, dtype=np.float32)

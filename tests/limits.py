@@ -64,7 +64,6 @@ def measured_in_parts_from(monkeypatch, pairs):
 
 def tiles_from(monkeypatch, pairs):
     """From so many pairs of rows on, neighbours are searched by tiles."""
-    monkeypatch.setattr("lapwing.search.LEAST_PAIRS", pairs)
     monkeypatch.setattr("lapwing.data.TILED_PAIRS", pairs)
 
 

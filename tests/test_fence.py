@@ -14,7 +14,7 @@ import lapwing
 
 ROOT = Path(lapwing.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-CORE = {"auto", "data", "graphs", "maps", "neighbors", "operators", "problem", "search", "solvers", "summary"}
+CORE = {"auto", "data", "graphs", "maps", "neighbors", "operators", "problem", "search", "solvers"}
 MAY_IMPORT = {
     # The core, whose edges are those of the design. They are not widened to fit the code.
     "operators": set(),
@@ -23,7 +23,6 @@ MAY_IMPORT = {
     "search": set(),
     "problem": {"operators"},
     "data": {"neighbors", "operators", "search"},
-    "summary": {"data", "operators"},
     "maps": {"data", "solvers"},
     "auto": {"maps"},
     "graphs": {"data", "neighbors", "operators", "problem"},
@@ -32,7 +31,7 @@ MAY_IMPORT = {
     # Kinds of rows that are imported when such an array comes.
     "device": {"data", "device_search", "neighbors", "operators"},
     "device_search": set(),
-    "blocks": {"data", "neighbors", "summary"},
+    "blocks": {"data", "neighbors"},
     # What stands on the core.
     "metrics": set(),
     "clustering": {"data", "graphs", "methods"},

@@ -5,10 +5,9 @@ import pytest
 from scipy import sparse
 
 from lapwing.blocks import BlockData, Blocks
-from lapwing.data import Data, SparseData, as_data
+from lapwing.data import ClassSums, Data, SparseData, as_data
 from lapwing.neighbors import Request
 from lapwing.operators import Structured
-from lapwing.summary import ClassSums
 from lapwing.testing import SHAPES, check_data
 
 KINDS = {

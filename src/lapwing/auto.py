@@ -227,20 +227,20 @@ def check_options(estimator: Any) -> dict[str, Any]:
         value = given.get(name, choices[0])
         if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
             check_choice(name, value, choices)  # raises
-    k, pca, ridge = given.get("n_components"), given.get("pca"), given.get("ridge", 0.0)
+    k, pca, ridge = given.get("n_components"), given.get("pca"), given.get("ridge", "auto")
     if "pca" in given and not (k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, int) and k > 1)):
         check_count("n_components", k)
-    whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
-    part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
-    by_steps = isinstance(pca, str) and pca == "lanczos" and not estimator._rules.of_kernel
-    if not (pca is None or whole or part or by_steps or (isinstance(pca, str) and pca == "auto")):
+    fits = isinstance(pca, str) and (pca == "auto" or (pca == "lanczos" and not estimator._rules.of_kernel))
+    if isinstance(pca, Real) and not isinstance(pca, bool):
+        fits = int(pca) >= 1 if isinstance(pca, Integral) else 0 < float(pca) <= 1
+    if not (pca is None or fits):
         raise ValueError(
             f'pca={pca!r} must be "auto", None (the whole rank), a number, an energy in (0, 1], or "lanczos", of linear maps'
         )
     number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
     if not number and not (isinstance(ridge, str) and ridge == "auto"):
         raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
-    if given.get("constraint") in ("orthogonal", "trace-ratio") and number and ridge != 0:
+    if number and ridge and given.get("constraint") in ("orthogonal", "trace-ratio"):
         raise ValueError(
             f'ridge={ridge!r} is added to the matrix of the constraint, and constraint="{given["constraint"]}" has none; use 0, '
             "and pca= to leave directions out"
@@ -261,12 +261,10 @@ def _told_apart(graphs: GraphFacts, data: Any) -> int:
 def units(estimator: Any, graphs: GraphFacts, chosen: Settings | None, data: Any) -> np.ndarray | None:
     """``standardize=``: what columns are divided by, 1 for constant ones; None where columns stay as they are.
 
-    ``"auto"`` leaves columns as they are where a graph does not measure Euclidean distances, since angles and given
-    distances have no units, and where the kernel has none. It leaves alone columns whose deviations fall from first to last,
-    as those of a PCA: they share one unit, and their deviations say what matters. It divides them where a mostly filled column
-    is much larger than the median one, where the size of a column is its deviation over the root of the share that is not 0:
-    rare words are as large as frequent ones. And it divides them where a graph of classes with a ridge makes the problem
-    invariant to units except for that ridge, unless half of the columns or more are mostly zeros.
+    ``"auto"`` leaves columns as they are where distances have no units, and where deviations fall from first to last, as those
+    of a PCA. It divides them where a mostly filled column is much larger than the median one, its size being its deviation over
+    the root of the share that is not 0: rare words are as large as frequent ones. And it divides them where a graph of classes
+    with a ridge makes the problem invariant to units except for that ridge, unless half of the columns are mostly zeros.
     """
     standardize, kernel = getattr(estimator, "standardize", False), getattr(estimator, "kernel", "linear")
     if standardize is False or not data.has_features:
@@ -274,15 +272,14 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings | None, data: Any
     has_units = graphs.is_euclidean and isinstance(kernel, str) and kernel in KERNELS_WITH_UNITS
     if standardize == "auto" and not has_units:
         return None
-    always, rules = standardize is True, estimator._rules
     regular = chosen is not None and (chosen.ridge is None or chosen.ridge > 0)  # of kernels it does not matter
     if isinstance(getattr(estimator, "ridge", 0.0), str) and getattr(estimator, "constraint", "matrix") == "matrix":
         regular = getattr(estimator, "pca", None) == "auto" and graphs.labels_attract and graphs.only_attracts
-    invariant = not rules.of_kernel and graphs.of_classes and regular
+    invariant = not estimator._rules.of_kernel and graphs.of_classes and regular
     s = data.deviations  # finds the shares as well
-    varying = s[s > 0]
-    if always or not varying.size:
-        return np.where(s > 0, s, 1.0) if varying.size else None
+    varying, scale = s[s > 0], np.where(s > 0, s, 1.0)
+    if standardize is True or not varying.size:
+        return scale if varying.size else None
     if varying.size >= FALLING_COLUMNS:
         (of_ranks, common), (_, of_places) = np.cov(rankdata(varying), np.arange(varying.size))
         if common < FALLING_CORRELATION * np.sqrt(of_ranks * of_places):
@@ -300,7 +297,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings | None, data: Any
             UnitsWarning,
             stacklevel=caller_stacklevel(),
         )
-    return np.where(s > 0, s, 1.0)
+    return scale
 
 
 def centre(center: Any, problem: Any, weights: Any = None) -> Centre:

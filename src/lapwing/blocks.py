@@ -25,9 +25,8 @@ from threadpoolctl import threadpool_limits
 from . import data as memory
 from ._extras import Progress, require
 from ._validation import check_rows, is_foreign, memory_map
-from .data import MOST_ENTRY, Data, as_data, squared_lengths
+from .data import MOST_ENTRY, ClassSums, Data, as_data, squared_lengths
 from .neighbors import Request, choose, sample, search
-from .summary import ClassSums
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
 FAN_IN = 4  # this many results of dask's tasks are joined at a time, and so are in memory together

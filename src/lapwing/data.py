@@ -1,13 +1,14 @@
 """Rows, labels and sample weights: the only form of X on the spine.
 
-Every other kind of rows is a Data with the same verbs: sparse rows and kernel matrices (here), sums over rows (summary.py),
-tensors (device.py), rows in blocks (blocks.py). A row may stand for several samples (``weights``). That one idea carries
-sample weights, blocks, clusters and partial_fit.
+Every other kind of rows is a Data with the same verbs: sparse rows, kernel matrices and sums over rows (here), tensors
+(device.py), rows in blocks (blocks). A row may stand for several samples (``weights``), and a group of samples counts through
+its number, its mean and its scatter about that mean. These ideas carry sample weights, blocks, clusters and partial_fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, reduce
 from importlib import import_module
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
+from sklearn import get_config
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
@@ -29,13 +31,13 @@ from ._validation import (
     check_in_memory,
     check_rows,
     class_codes,
+    coded_labels,
     reword_error,
     row_blocks,
 )
 from .neighbors import Edges, Request, bound, find
 from .operators import Structured
-from .search import LEAST_PAIRS as TILED_PAIRS
-from .search import LONG_LIST, by_tiles, in_parts, is_worth_tiles
+from .search import LONG_LIST, by_tiles, in_parts
 
 EPS = float(np.finfo(np.float64).eps)
 FLOATS = [np.float64, np.float32]
@@ -43,8 +45,12 @@ FAR = 100  # rows whose mean is so many deviations from 0 lose digits where they
 LARGE_SIDE = 4000  # sparse rows of words with more rows and more columns than this are never multiplied out
 WHOLE_SIDE = 8000  # and with more than this no sparse rows are, since that takes minutes and much memory
 GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
+# From so many pairs of rows on, tiles are faster than the search of scikit-learn, of rows of so many columns; shorter rows need
+# more pairs, in proportion. Up to a few columns its trees are faster, and it finds more candidates per query (measured).
+TILED_PAIRS, LONG_ROW, TREE_COLUMNS, MOST_CANDIDATES = 2_500**2, 128, 15, 200
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
+LEAST_ROOM = 1024  # MiB that sums over rows may take, whatever working_memory is
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that powers of them leave the range of floating point; scale X first"
 # The largest entry is between these, so that sums of fourth powers stay in the range of floating point.
@@ -65,11 +71,10 @@ def validated(
     """X as a Data. This is the one place that asks what X is. With ``in_blocks`` rows on disk or on a cluster stay there."""
     if isinstance(X, Data):  # what is known of these rows, such as their neighbours, serves several fits
         return X
+    kind = "blocks" if isinstance(X, np.memmap) else KINDS.get(type(X).__module__.partition(".")[0])
     # A model that was fitted on a device takes no rows of NumPy, and says so.
-    arrays = [X] if fitting else [X, *vars(estimator).values()]
-    foreign = any(hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray | np.generic) for a in arrays)
-    kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
-    kind = "blocks" if isinstance(X, np.memmap) else kind
+    for array in [X] if fitting else [X, *vars(estimator).values()]:
+        kind = "device" if hasattr(array, "__dlpack__") and not isinstance(array, np.ndarray | np.generic) else kind
     if kind == "blocks" and not in_blocks:
         check_in_memory(X, "a batch of partial_fit" if least else type(estimator).__name__)
     elif kind:
@@ -78,9 +83,8 @@ def validated(
             return data
     if not hasattr(X, "shape"):
         check_rows(X)
-    given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
-    if not estimator._takes_sparse:
-        del options["accept_sparse"]
+    given, options = X, {"dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
+    options["accept_sparse"] = "csr" if estimator._takes_sparse else False
     ranged = (fitting or least) and getattr(estimator, "reads_features", True)  # the range shows what is not finite
     try:
         if not fitting:
@@ -111,14 +115,7 @@ def validated(
 def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
     """Rows in memory as graphs and maps take them, such as to try a graph of your own: ``graph.terms(as_data(X, y))``.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        The rows. Those that are neither float64 nor float32, such as whole numbers, become float64.
-    y : array-like of shape (n,), default=None
-        Their labels, -1 where unknown.
-    weights : ndarray of shape (n,), default=None
-        How many samples each row stands for; None is one.
+    They are as those of :class:`Data`, dense or sparse. Whole numbers become float64.
 
     Examples
     --------
@@ -207,6 +204,7 @@ class Data:
         self._rows = X  # where they are: of tensors, X is a copy on the host
         self.n, self.d = X.shape
         self.dtype, self.is_wide = X.dtype, X.shape[0] < X.shape[1]
+        self._entries = 1 + X.nnz // max(1, self.n) if self.is_sparse else self.d  # how many a row holds
         self.n_columns = self.d  # of X as it was passed
         self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
         most = BLOCK_BYTES // (8 * max(1, self.d))
@@ -315,20 +313,19 @@ class Data:
         if thin and about is self._mean and self.n >= self.d and M.diag is not None and not np.ptp(M.diag):
             total, M = M.diag[0] * self.gram(about), replace(M, diag=None)
         M = M if self.weights is None else M.repeated(self.weights)
-        if thin:  # one pass over blocks of rows, which add up to 0 about their mean: so do factors of equal entries
-            factors = [f for f in M.factors if about is not self._mean or sparse.issparse(f[0]) or np.ptp(f[0]) > 0]
-            sums = [np.zeros((U.shape[1], self.d)) for U, _ in factors]
+        if thin:  # one pass over blocks of rows
+            sums = [np.zeros((U.shape[1], self.d)) for U, _ in M.factors]
             roots = None if M.diag is None or M.diag.min() < 0 else np.sqrt(M.diag)[:, None]
             for rows in self.slices if sums or M.diag is not None else ():
                 block = self._part(rows, ALL, shift)
-                for (U, _), UtF in zip(factors, sums, strict=True):
+                for (U, _), UtF in zip(M.factors, sums, strict=True):
                     UtF += U[rows].T @ block
                 if roots is not None:  # a matrix times itself costs half as much
                     block *= roots[rows]
                     total += block.T @ block
                 elif M.diag is not None:
                     total += block.T @ (M.diag[rows, None] * block)
-            for (_, c), UtF in zip(factors, sums, strict=True):
+            for (_, c), UtF in zip(M.factors, sums, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
             return (total + total.T) / 2
         S: Any = M.sparse
@@ -413,7 +410,9 @@ class Data:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
         if self.is_wide and self.n <= GRAM_ROWS:
             return _by_gram(self.gram(self.mean()), queries, members, m, self.d)
-        if queries.size * members.size >= TILED_PAIRS and is_worth_tiles(self.X, queries.size * members.size, m):
+        is_short = self.d <= TREE_COLUMNS and not self.is_sparse
+        many = queries.size * members.size >= TILED_PAIRS * max(1.0, LONG_ROW / self.d)
+        if many and m <= MOST_CANDIDATES and not is_short:
             return by_tiles(self.X, queries, members, m)
         Q, found = self._near_origin(queries), []
         index = NearestNeighbors(n_neighbors=m).fit(Q if queries is members else self._near_origin(members))
@@ -425,14 +424,11 @@ class Data:
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         """All members within a distance of each query, and perhaps some more."""
-        Q, Y = self._near_origin(queries), self._near_origin(members)
-        index, found = NearestNeighbors().fit(Y), [np.empty(0, np.intp)] * queries.size
-        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q)
-        far = bound(radius**2 / 2, own / 2, self.d, EPS, +1)
-        order = np.argsort(far, kind="stable")
-        for some in filter(len, np.array_split(order, 1 + order.size // 100)):  # rows of about the same radius
-            for i, d, near in zip(some, *index.radius_neighbors(Q[some], far[some[-1]]), strict=True):
-                found[i] = members[near[d <= far[i]]]
+        Q, index, found = self._near_origin(queries), NearestNeighbors().fit(self._near_origin(members)), []
+        far = bound(radius**2 / 2, squared_lengths(Q) / 2, self.d, EPS, +1)
+        for some in np.array_split(np.arange(queries.size), 1 + queries.size // 100):
+            near = index.radius_neighbors(Q[some], far[some].max(), return_distance=False) if some.size else ()
+            found += [members[places] for places in near]
         return found
 
     def _near_origin(self, rows: np.ndarray) -> Array:
@@ -448,11 +444,11 @@ class Data:
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The distances of pairs of rows, by differences in float64."""
-        found, step = np.empty(i.size), max(1, PAIR_BYTES // (8 * max(1, self.d)))
+        found, step = np.empty(i.size), max(1, PAIR_BYTES // (8 * max(1, self._entries)))
         for start in range(0, i.size, step):
             some = slice(start, start + step)
-            apart = np.subtract(self.X[i[some]], self.X[j[some]], dtype=np.float64)
-            found[some] = np.einsum("ij,ij->i", apart, apart)
+            apart = self.X[i[some]].astype(np.float64, copy=False) - self.X[j[some]]
+            found[some] = apart.power(2).sum(axis=1) if self.is_sparse else np.einsum("ij,ij->i", apart, apart)
         return np.sqrt(found)
 
     def symmetric_weights(
@@ -470,8 +466,9 @@ class Data:
     def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The inner products of pairs of rows as given."""
         found = np.empty(i.size)
-        for some in row_blocks(i.size, 2 * self.d):
-            found[some] = np.einsum("ij,ij->i", self.X[i[some]], self.X[j[some]], dtype=np.float64)
+        for some in row_blocks(i.size, 2 * self._entries):
+            a, b = self.X[i[some]].astype(np.float64, copy=False), self.X[j[some]]
+            found[some] = a.multiply(b).sum(axis=1) if self.is_sparse else np.einsum("ij,ij->i", a, b)
         return found
 
     @cached_property
@@ -482,14 +479,12 @@ class Data:
     @cached_property
     def unit(self) -> Data:
         """The rows, scaled to unit length; zero rows stay zero."""
-        return (SparseData if self.is_sparse else Data)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
+        return as_data(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
 
     def stacked(self, X: Array) -> Data:
         """The rows, and then those of X."""
         X = X.astype(self.X.dtype, copy=False)
-        if self.is_sparse:
-            return SparseData(canonical(sparse.vstack([self.X, X], format="csr")))
-        return Data(np.vstack([self.X, X]))
+        return as_data(sparse.vstack([self.X, X], format="csr")) if self.is_sparse else Data(np.vstack([self.X, X]))
 
     def some(self, kept: np.ndarray) -> Data:
         """The rows of a mask."""
@@ -641,21 +636,8 @@ class SparseData(Data):
     def _near_origin(self, rows: np.ndarray) -> Array:
         return self._moved[0][rows].astype(np.float64)
 
-    def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        found = np.empty(i.size)
-        for some in row_blocks(i.size, 1 + self.X.nnz // self.n):
-            found[some] = squared_lengths(self.X[i[some]].astype(np.float64) - self.X[j[some]].astype(np.float64))
-        return np.sqrt(found)
-
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         return self.X[index.ravel()].toarray().astype(np.float64, copy=False).reshape(*index.shape, self.d)
-
-    def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        found = np.empty(i.size)
-        for some in row_blocks(i.size, 2 * (1 + self.X.nnz // self.n)):
-            a, b = self.X[i[some]].astype(np.float64), self.X[j[some]]
-            found[some] = a.multiply(b).sum(axis=1)
-        return found
 
     def project(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
         dtype = self.X.dtype
@@ -695,10 +677,163 @@ class KernelData(Data):
         return _by_gram(self.X, queries, members, m, 1)
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
-        found, far = [], radius * (1 + 1e-6) + 1e-7
-        for query, reach in zip(queries, far, strict=True):
-            found.append(members[self._paired_distances(np.full(members.size, query), members) <= reach])
-        return found
+        apart = (self._paired_distances(np.full(members.size, query), members) for query in queries)
+        return [members[d <= far] for d, far in zip(apart, radius * (1 + 1e-6) + 1e-7, strict=True)]
+
+
+class Summary(Data):
+    """Rows, some of which are the means of groups of samples, with the label of the group, and its size as weight.
+
+    ``scatter`` gives, for one weight per row, the sum of the scatters of samples about the rows that stand for them, each under
+    its weight. ``dtype`` is the type of the samples, ``shares`` are as in Data, and ``found`` lists requests for neighbours,
+    which were searched for among all samples, and their edges.
+    """
+
+    knows_gram = True
+
+    def __init__(
+        self, X: Any, y: Any, weights: Any, scatter: Callable, dtype: Any = float, shares: Any = None, found: Any = ()
+    ):
+        super().__init__(X, y, weights)
+        self.scatter, self.dtype, self.shares, self.found = scatter, np.dtype(dtype), shares, found
+        self.is_wide = False  # the scatter is known, and the samples are not
+
+    def divided(self, scale: np.ndarray) -> Summary:
+        scatter, scales, X = self.scatter, np.outer(scale, scale), self.X / scale
+        divided = Summary(X, self.y, self.weights, lambda w: scatter(w) / scales, self.dtype, self.shares)
+        divided.given, divided.device, divided.is_divided = self.given, self.device, True
+        return divided
+
+    def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
+        scatter = self.scatter
+        coordinates = np.concatenate([self._part(rows, slice(None), about) @ N for rows in self.slices])
+        return Summary(coordinates, self.y, self.weights, lambda w: N.T @ scatter(w) @ N, self.dtype)
+
+    def form(self, M: Structured, about: np.ndarray) -> Any:
+        # About a copy, since dense rows would take the kept Gram matrix, scatter and all.
+        total = super().form(M, about.copy())
+        return total if M.diag is None else total + self.scatter(np.asarray(M.diag))
+
+    def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
+        return np.diagonal(self.form(M, about)).copy()
+
+    def gram(self, about: np.ndarray) -> np.ndarray:
+        if about is not self._mean or self._gram is None:
+            total = self.form(Structured(self.n, diag=np.ones(self.n)), about)
+            if about is not self._mean:
+                return total
+            self._gram = total
+        return self._gram
+
+    @cached_property
+    def deviations(self) -> np.ndarray:
+        mean = self.mean()
+        variances = np.diagonal(self.gram(mean)) / self.size
+        return np.sqrt(np.where(variances > (1e-15 * mean) ** 2, variances, 0.0))
+
+
+class ClassSums:
+    """The number of rows of each class, their mean and their scatter about it, for rows that come in batches.
+
+    Means move as rows come [1]_, so that digits are kept wherever a stream of rows goes. Rows of unknown label are a class of
+    their own, the last one. ``scatters`` has the scatter of all classes together and that of the rows of unknown label; or,
+    ``by_class``, one per class, where their weights differ. ``stored`` says how many entries of each column are not 0.
+
+    References
+    ----------
+    .. [1] T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing the sample variance", The American Statistician
+       37, 1983. https://doi.org/10.1080/00031305.1983.10483115
+    """
+
+    def __init__(self, d: int, by_class: bool, dtype: Any, n_classes: int = 0):
+        """The sums over no rows, of no classes, or of classes whose labels are 0 ... n_classes - 1."""
+        n_scatters = n_classes + 1 if by_class else 2
+        size = 3 * 8 * n_scatters * d**2 / 2**20  # MiB of the sums so far, the next sums, and their form
+        if size > max(get_config()["working_memory"], LEAST_ROOM):
+            raise ValueError(
+                f"sums over rows of {d} features take {size:,.0f} MiB with what is computed from them, above the working_memory "
+                f"of scikit-learn; reduce the features first, or use sklearn.set_config(working_memory={int(1.1 * size) + 1})"
+            )
+        self.labels, self.counts = np.arange(n_classes), np.zeros(n_classes + 1)
+        self.means, self.scatters = np.zeros((n_classes + 1, d)), np.zeros((n_scatters, d, d))
+        self.stored = np.zeros(d)
+        self.by_class, self.dtype = by_class, np.dtype(dtype).name
+
+    def add(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None) -> ClassSums:
+        """The sums over these rows as well, whose classes may be new. Labels of -1 are unknown."""
+        places, labels = (None, self.labels) if y is None else coded_labels(y, self.labels)
+        sums = ClassSums(X.shape[1], self.by_class, np.result_type(X.dtype, self.dtype), labels.size)
+        before = np.append(np.arange(self.labels.size), -1)
+        sums.labels, sums.stored = labels, self.stored
+        sums.counts[before], sums.means[before] = self.counts, self.means
+        sums.scatters[before if self.by_class else slice(None)] = self.scatters
+        return sums.take(X, places, weights)
+
+    def take(self, X: Any, places: np.ndarray | None, weights: np.ndarray | None) -> ClassSums:
+        """The sums with rows of the classes at these places as well, or without them, where weights are negative."""
+        (n, d), last, sums = X.shape, self.counts.size - 1, self
+        places = np.full(n, last) if places is None else places % (last + 1)
+        w = np.ones(n) if weights is None else weights
+        for some in Data(X).slices:
+            own, each, more = places[some], w[some], ClassSums(d, self.by_class, self.dtype, last)
+            rows = np.asarray(X[some].toarray() if sparse.issparse(X) else X[some], dtype=np.float64)
+            more.stored = np.full(d, each.sum()) if (rows != 0).all() else each @ (rows != 0)
+            first = rows[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
+            within, more.counts = rows - first, np.bincount(own, each, last + 1).astype(np.float64)
+            members = sparse.csc_array((each, own, np.arange(own.size + 1)), (last + 1, own.size))
+            centres = (members @ within) / np.where(more.counts != 0, more.counts, 1.0)[:, None]
+            within -= centres[own]
+            more.means = first + centres
+            of = own if self.by_class else (own == last).astype(np.intp)
+            for i in np.flatnonzero(np.bincount(of)):
+                inside = slice(None) if (of == of[0]).all() else of == i
+                part = within[inside]
+                more.scatters[i] = part.T @ (part if weights is None else each[inside, None] * part)
+            sums = sums + more
+        return sums
+
+    def __add__(self, other: ClassSums) -> ClassSums:
+        """The sums over other rows of the same classes as well, or without them, where numbers are negative."""
+        sums, last = copy(self), self.counts.size - 1
+        sums.counts, sums.stored = self.counts + other.counts, self.stored + other.stored
+        share = np.divide(other.counts, sums.counts, out=np.zeros(last + 1), where=sums.counts > 0)[:, None]
+        moved = np.where(other.counts[:, None] != 0, other.means - self.means, 0.0)
+        sums.means = np.where(self.counts[:, None] > 0, self.means + share * moved, other.means)
+        sums.scatters, each = self.scatters + other.scatters, self.counts[:, None] * share
+        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
+        for scatter, (low, high) in zip(sums.scatters, groups, strict=True):
+            scatter += moved[low:high].T @ (each[low:high] * moved[low:high])
+        return sums
+
+    def divided(self, scale: np.ndarray) -> ClassSums:
+        """The sums over the rows with each column divided by its scale."""
+        sums = copy(self)
+        sums.means, sums.scatters = self.means / scale, self.scatters / np.outer(scale, scale)
+        return sums
+
+    def summary(self, labelled: bool, held: Sequence = (), codes: Any = None, found: Sequence = ()) -> Summary:
+        """A row for the samples of each class. Before them come rows, of these classes, that are held for themselves."""
+        rest, n_held = self, 0
+        for part in held:
+            own = None if codes is None else codes[n_held : n_held + len(part)]
+            rest, n_held = rest.take(part, own, -np.ones(len(part))), n_held + len(part)
+        there = np.flatnonzero(rest.counts > 0)
+        # Held rows are many, and keep their type.
+        X = np.concatenate([*held, rest.means[there].astype(held[0].dtype if held else np.float64)])
+        y = np.where(there < self.counts.size - 1, there, -1) if labelled else None
+        y = y if codes is None else np.concatenate([codes, y])
+        weights, shares = np.concatenate([np.ones(n_held), rest.counts[there]]), self.stored / self.counts.sum()
+        return Summary(X, y, weights, lambda each: rest._scatter(there, each[n_held:]), self.dtype, shares, found)
+
+    def _scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The sum of the scatters of these classes, each under its weight."""
+        if self.by_class:
+            return np.tensordot(weights, self.scatters[there], 1)
+        known = there < self.counts.size - 1
+        each = weights[known]
+        if each.size and np.ptp(each) > 1e-12 * np.abs(each).max():
+            raise ValueError("classes weigh differently, and only the scatter of all classes together was kept")
+        return (each.mean() if each.size else 0.0) * self.scatters[0] + weights[~known].sum() * self.scatters[1]
 
 
 def total(data: Data, values: np.ndarray) -> float:

@@ -24,8 +24,8 @@ __all__ = ["ExactNeighbors"]
 class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """The exact nearest neighbours of each row, for any program that takes a graph of neighbours or lists of them.
 
-    It takes the place of :class:`sklearn.neighbors.KNeighborsTransformer` in a pipeline, with the same distances, and is faster
-    for many rows of more than 15 columns. Of rows that are equally far, those of the lowest numbers are taken, on any machine.
+    It takes the place of :class:`sklearn.neighbors.KNeighborsTransformer`, and is faster for many rows of more than 15 columns.
+    Of rows that are equally far, those of the lowest numbers are taken, on any machine.
 
     Parameters
     ----------
@@ -59,12 +59,7 @@ class ExactNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     >>> pipeline.fit_transform(X).shape
     (1797, 2)
 
-    Programs that take lists in which each row is its own first neighbour, as UMAP does, are given ``kneighbors(X)``:
-
-    >>> distances, indices = ExactNeighbors().fit(X).kneighbors(X)
-    >>> indices[:2]
-    array([[   0,  877, 1365, 1541, 1167],
-           [   1,   93, 1120, 1112, 1050]])
+    Programs that take lists in which each row is its own first neighbour, as UMAP does, are given ``kneighbors(X)``.
     """
 
     _takes_sparse = True

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import aslinearoperator
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
 from ._validation import Array, caller_stacklevel, row_blocks
@@ -31,7 +32,6 @@ FEW, FEW_SIDE = 50, 2000
 LANCZOS_STEPS = 12  # per component, with pca="lanczos", which keeps the larger half of what is found
 FEWEST_FOUND = 64  # how many directions Lanczos finds at least, so that rules see how the variance is spread
 SEEN_EXPONENT = 1e-12  # rounding of an exponent of a Gaussian kernel below this is not looked at
-VANISHED_EXPONENT = 750.0  # exp(-x) is 0 from here on
 MEDIAN_ROWS = 1000  # this many rows show the medians of the columns well enough
 CONSTANT = "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
 
@@ -363,11 +363,7 @@ class Kernel(NamedTuple):
         # Rounding is a share of the squared lengths. It is seen where both rows are long and their distance is not.
         seen = SEEN_EXPONENT / (EPS * gamma)
         if near.shape[1] * min(np.abs(A).max() for A in moved) ** 2 > seen:
-            lengths = [squared_lengths(A) for A in moved]
-            i, j = (np.flatnonzero(part > seen) for part in lengths)
-            reach = VANISHED_EXPONENT / gamma + 8 * EPS * sum(part.max() for part in lengths)
-            a, b = np.nonzero(squared[np.ix_(i, j)] < reach)
-            for some in row_blocks(a.size, X.shape[1]):
-                pairs = i[a[some]], j[b[some]]
-                squared[pairs] = squared_lengths(X[pairs[0]] - near[pairs[1]])
+            long = [np.flatnonzero(squared_lengths(A) > seen) for A in moved]
+            some = [A[part] for A, part in zip((X, near), long, strict=True)]
+            squared[np.ix_(*long)] = cdist(*(A.toarray() if sparse.issparse(A) else A for A in some), "sqeuclidean")
         return np.exp(-gamma * squared)

@@ -20,16 +20,13 @@ from ._validation import caller_stacklevel, check_choice, check_count
 TIE = 1e-9  # distances count as equal where they differ by no more than this share
 SPARE = 4  # candidates that are asked for beyond the k nearest
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
-DOUBTFUL_ROWS = 1000  # queries in doubt that are settled at a time
+DOUBTFUL_PAIRS = 1_000_000  # candidates of queries in doubt that are looked at at a time
+COPIED_ROWS = 1000  # distinct rows whose copies are looked at at a time
 FIRST_TIES = 2  # times k: so many of the lowest numbers are measured first, where rows are about as near as the k-th
 NEARER = 1e-12  # a row is nearer than ties are where its distance is smaller by more than this share
 COPIES_ROWS = 2000  # from this many rows on, equal rows are looked for, each of which is then searched for once
 DISTINCT_SHARE = 0.5  # where more than this share of the rows is distinct, equal rows are searched for like all others
 SMALL_CLASS = 32  # where classes have at most so many rows, neighbours of other classes are found by one search
-TRANSFORMER = (  # the end of a message about a search that is none
-    'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
-    "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
-)
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # directed: from rows, to columns, distances
 
 
@@ -54,22 +51,23 @@ class Request(NamedTuple):
 
     def rows_per_query(self, n: float) -> float:
         """How many of the n rows each row that is searched for stands for."""
-        return n / self.queries if self.queries is not None and self.is_sampled(n) else 1.0
+        return max(1.0, n / self.queries) if self.queries is not None else 1.0
 
     def checked(self, n: int) -> Request:
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
         check_choice("among", self.among, ("all", "same_class", "other_class"))
-        by_transformer = hasattr(self.search, "get_params")
-        if not (self.search is None or is_named(self.search, "torch") or by_transformer):
-            raise ValueError(f"search={self.search!r} {TRANSFORMER}")
+        by_transformer = hasattr(self.search, "n_neighbors")
+        if not (by_transformer or self.search is None or is_named(self.search, "torch")):
+            raise ValueError(
+                f'search={self.search!r} must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such '
+                "as sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
+            )
         if not (isinstance(self.metric, str) or callable(self.metric)):
             raise ValueError(f"metric={self.metric!r} must be a name, or a function of two rows")
         if not isinstance(self.metric_params, dict | None):
             raise ValueError(
-                f"metric_params={self.metric_params!r} must be a dict of the metric's own parameters, or None"
+                f"metric_params={self.metric_params!r} must be a dict of parameters of the metric, or None"
             )
-        if self.queries is not None and check_count("random_state", self.random_state, 0) >= 2**32:
-            raise ValueError(f"random_state={self.random_state} must be a whole number below 2**32")
         if self.queries is not None and by_transformer:
             raise ValueError(f"queries={self.queries} does not go with search={self.search!r}; leave one out")
         if check_count("n_neighbors", self.n_neighbors) >= n:
@@ -77,8 +75,9 @@ class Request(NamedTuple):
                 f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
                 f"neighbour; use n_neighbors={n - 1} or less"
             )
-        sampled = self.queries is not None and check_count("queries", self.queries) < n
-        queries, seed = (self.queries, self.random_state) if sampled else (None, 0)
+        queries, seed = None, 0
+        if self.queries is not None and check_count("queries", self.queries) < n:
+            queries, seed = self.queries, check_count("random_state", self.random_state, 0)
         return self._replace(n_neighbors=int(self.n_neighbors), queries=queries, random_state=seed)
 
 
@@ -89,7 +88,7 @@ def is_named(value: Any, *names: str) -> bool:
 
 def find(data: Any, request: Request) -> Edges:
     """Edges to the k nearest other rows of each row that is asked for: of all, of the same class, or of other classes."""
-    if hasattr(request.search, "get_params"):
+    if hasattr(request.search, "n_neighbors"):
         return _by_transformer(data, request)
     if request.queries is not None and (is_named(request.metric, "precomputed") or not data.has_features):
         raise ValueError(
@@ -98,15 +97,9 @@ def find(data: Any, request: Request) -> Edges:
     everyone = np.arange(data.n)
     queries = everyone if request.queries is None else sample(data.n, request.queries, request.random_state)
     # Equal rows are looked for where many rows in memory are searched for among themselves, by distances that are 0 between them.
-    copies = (
-        data.n >= COPIES_ROWS and request.queries is None and request.among != "other_class" and not data.is_on_device
-    )
-    copies = (
-        copies
-        and data.has_features
-        and is_named(request.metric, "euclidean", "l2", "cosine")
-        and not request.metric_params
-    )
+    copies = data.n >= COPIES_ROWS and request.queries is None and request.among != "other_class" and data.has_features
+    copies = copies and not (data.is_on_device or request.metric_params)
+    copies = copies and is_named(request.metric, "euclidean", "l2", "cosine")
     if request.among == "all":
         return (search_distinct if copies else search)(data, request, queries, everyone)
     classes, known, parts = data.classes, data.classes >= 0, []
@@ -141,14 +134,14 @@ def _of_other_classes(data: Any, request: Request, queries: np.ndarray, known: n
     return np.repeat(queries, k), data.host(cols).ravel(), data.host(d).ravel()
 
 
-def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
+def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray, m: int = 0) -> Edges:
     """Edges from each query to its k nearest members but itself, nearest first.
 
-    Candidates are measured and chosen from. Where they leave in doubt whether a row that was left out is as near, as copies and
-    lattices do, :func:`_settled` looks at more.
+    Of ``m`` candidates, 0 for a few more than k, these are measured and chosen. Where they leave in doubt whether a row that was
+    left out is as near, as copies and lattices do, more are asked for.
     """
     itself = bool(queries.size and np.isin(queries[:1], members).any())
-    k, m = min(request.n_neighbors, members.size - itself), min(request.n_neighbors + 1 + SPARE, members.size)
+    k, m = min(request.n_neighbors, members.size - itself), min(m or request.n_neighbors + 1 + SPARE, members.size)
     if k < 1 or not queries.size:
         return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
     cosine = isinstance(request.metric, str) and request.metric == "cosine"
@@ -156,64 +149,42 @@ def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray
         return _by_metric(data, request, queries, members, k)
     if cosine:
         require_nonzero_rows(data, 'metric="cosine"')
-        data = data.unit
+    rows, doubt = data.unit if cosine else data, queries[:0]
     if m == members.size:
-        cols, beyond = data.own(np.tile(members, (queries.size, 1))), data.own(np.full(queries.size, np.inf))
+        cols, beyond = data.own(np.tile(members, (queries.size, 1))), None
     else:
-        cols, beyond = data.candidates(queries, members, m)
-    d = data.distances(queries, cols)
+        cols, beyond = rows.candidates(queries, members, m)
+    d = rows.distances(queries, cols)
     found, d = choose(cols, cosine_distances(d) if cosine else d, k)
-    beyond = beyond**2 / 2 if cosine else beyond
-    doubt = np.flatnonzero(data.host(beyond <= (d[:, -1] * (1 + 2 * TIE)).clip(PARALLEL if cosine else 0.0)))
-    for some in np.array_split(doubt, 1 + doubt.size // DOUBTFUL_ROWS) if doubt.size else ():
-        near, kth, least = (data.host(part) for part in (found[some], d[some, -1], beyond[some]))
-        found[some], d[some] = _settled(data, queries[some], members, near, kth, least, cosine)
+    if beyond is not None:
+        beyond = beyond**2 / 2 if cosine else beyond
+        doubt = np.flatnonzero(data.host(beyond <= (d[:, -1] * (1 + 2 * TIE)).clip(PARALLEL if cosine else 0.0)))
+    if doubt.size:  # what is not nearer than the k-th row may tie with it
+        ties = doubt[data.host(beyond >= d[:, -1] * (1 - NEARER))[doubt]]
+        near, apart, settled = _by_lowest(rows, queries[ties], members, data.host(cols[ties]), k, cosine)
+        found[ties[settled]], d[ties[settled]] = data.own(near[settled]), data.own(apart[settled])
+        doubt = np.setdiff1d(doubt, ties[settled])
+    for some in np.array_split(doubt, 1 + doubt.size * m // DOUBTFUL_PAIRS) if doubt.size else ():
+        _, near, apart = search(data, request, queries[some], members, 4 * m)
+        found[some], d[some] = near.reshape(-1, k), apart.reshape(-1, k)
     return (found * 0 + data.own(queries)[:, None]).ravel(), found.ravel(), d.ravel()
 
 
-def _settled(
-    data: Any,
-    queries: np.ndarray,
-    members: np.ndarray,
-    found: np.ndarray,
-    kth: np.ndarray,
-    beyond: np.ndarray,
-    cosine: bool,
-) -> tuple[Any, Any]:
-    """The k nearest of queries among all members, from k candidates, the distance of the last, and what all others exceed.
+def _by_lowest(
+    data: Any, queries: np.ndarray, members: np.ndarray, cols: np.ndarray, k: int, cosine: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The k nearest of candidates and of the lowest numbers, and whether these are the k nearest of all.
 
-    Where very many are about as near as the k-th, those that are nearer than ties are and some of the lowest numbers are enough,
-    if the ties that are chosen are among these numbers. The lowest of all are tried first, as for rows that all are tied.
+    No other row is nearer than the k-th candidate. Where very many tie with it, the lowest of all numbers are enough, if the ties
+    that are chosen are among them.
     """
-    found, lengths, first = found.copy(), np.empty(found.shape), FIRST_TIES * found.shape[1]
-
-    def settle(some: np.ndarray, near: list[np.ndarray], last: Any) -> np.ndarray:
-        """Choose from some rows for each query; the queries that are left, since numbers beyond ``last`` are chosen."""
-        cols = np.repeat(queries[some, None], max(map(len, near), default=0), axis=1)
-        for row, own in zip(cols, near, strict=True):
-            row[: len(own)] = own  # the rest is the row itself, which is infinitely far
-        d = data.distances(queries[some], cols)
-        found[some], lengths[some] = chosen, d = choose(cols, cosine_distances(d) if cosine else d, found.shape[1])
-        return some[((chosen > last) & (d >= d[:, -1:] * (1 - TIE))).any(axis=1)]
-
-    is_sure, lowest = beyond >= kth * (1 - NEARER), np.sort(members)[:first]
-    left = np.flatnonzero(~is_sure)
-    if is_sure.any():
-        known = [np.union1d(own, lowest) for own in found[is_sure]]
-        left = np.union1d(left, settle(np.flatnonzero(is_sure), known, lowest[-1]))
-    if left.size:
-        reach = (np.sqrt(2 * np.maximum(kth, PARALLEL)) if cosine else kth)[left]
-        near = [np.sort(own) for own in data.within_radius(queries[left], members, reach * (1 + 2 * TIE))]
-        few = [own[:first] if own.size > 2 * first else own for own in near]
-        last = np.array([own[-1] for own in few])[:, None]
-        apart = np.flatnonzero([len(a) < len(b) for a, b in zip(few, near, strict=True)] & (kth[left] > 0))
-        nearer = data.within_radius(queries[left[apart]], members, reach[apart] * (1 - NEARER)) if apart.size else ()
-        for i, own in zip(apart, nearer, strict=True):
-            few[i] = np.union1d(few[i], own)
-        again = settle(left, few, last)
-        if again.size:
-            settle(again, [near[i] for i in np.searchsorted(left, again)], np.inf)
-    return data.own(found), data.own(lengths)
+    lowest = np.sort(members)[: FIRST_TIES * k]
+    cols = np.sort(np.hstack([cols, np.tile(lowest, (queries.size, 1))]), axis=1)
+    again = np.pad(cols[:, 1:] == cols[:, :-1], ((0, 0), (1, 0)))
+    cols = np.where(again, queries[:, None], cols)  # a row is infinitely far from itself
+    d = data.distances(queries, cols)
+    found, d = choose(cols, cosine_distances(d) if cosine else d, k)
+    return found, d, ~((found > lowest[-1]) & (d >= d[:, -1:] * (1 - 3 * TIE))).any(axis=1)
 
 
 def cosine_distances(lengths: Any) -> Any:
@@ -239,7 +210,7 @@ def search_distinct(data: Any, request: Request, queries: np.ndarray, members: n
     near = np.column_stack([np.arange(first.size), group_of[near].reshape(first.size, -1)])
     d = np.column_stack([0 * first, d.reshape(first.size, -1)])
     copies, found = np.arange(min(k + 1, counts.max())), []
-    for some in np.array_split(np.arange(first.size), 1 + first.size // DOUBTFUL_ROWS):
+    for some in np.array_split(np.arange(first.size), 1 + first.size // COPIED_ROWS):
         is_there = copies < counts[near[some], None]
         cols = ordered[starts[near[some], None] + copies * is_there]
         apart = np.where(is_there, d[some, :, None], np.inf)
@@ -392,12 +363,8 @@ def _by_transformer(data: Any, request: Request) -> Edges:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
     if request.among != "all":
         raise ValueError(f'search= finds neighbours among all rows; among="{request.among}" must go without it')
-    k, everyone = request.n_neighbors, np.arange(data.n)
-    try:
-        transformer = clone(request.search)
-        transformer.set_params(n_neighbors=min(max(transformer.get_params()["n_neighbors"], k), data.n - 1))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"search={request.search!r} {TRANSFORMER}") from error
+    k, everyone, transformer = request.n_neighbors, np.arange(data.n), clone(request.search)
+    transformer.set_params(n_neighbors=min(max(transformer.n_neighbors, k), data.n - 1))
     if "mode" in transformer.get_params():
         transformer.set_params(mode="distance")
     # Some programs, such as older pynndescent, know sparse matrices and no sparse arrays.

@@ -9,11 +9,9 @@ candidates, and a lower bound on the distances of all rows that are not among th
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -34,21 +32,11 @@ FIRST_ROWS = 256  # so many rows are compared in full, to get a first m-th dista
 COARSE_SHARE = 0.02  # products are in float32 where their rounding, for most rows, is at most this share of a distance
 # A column is multiplied as a dense one where at least this share of the sparse rows has an entry in it (measured).
 FREQUENT_SHARE = 0.05
-LEAST_PAIRS = 2_500**2  # from this many pairs of rows on, tiles are faster than the search of scikit-learn (measured)
-LONG_ROW = 128  # LEAST_PAIRS holds for rows of this many columns; shorter rows need more pairs, in proportion
-TREE_COLUMNS = 15  # up to this many columns scikit-learn searches with a tree, which is faster
-MOST_CANDIDATES = 200
 WAITING_BYTES = 48  # of a new candidate, which waits with its neighbours until there are many
 LONG_LIST, PART_OF_LIST = 1 << 17, 1 << 14  # longer lists of pairs are measured in parts, which several threads share
 MEDIAN_ROWS = 1000  # the centre is the median of so many rows
 # Bits of the key by which candidates are sorted: row, distance, position. A row has the bit of the sign as well, which is 0.
 POSITION_BITS, ROW_BITS = 21, 12
-
-
-def is_worth_tiles(X: Array, n_pairs: int, m: int) -> bool:
-    """Whether products of tiles are the fastest search: for many rows, of more columns than trees are good at."""
-    few = X.shape[1] <= TREE_COLUMNS and not sparse.issparse(X)
-    return m <= MOST_CANDIDATES and not few and n_pairs >= LEAST_PAIRS * max(1.0, LONG_ROW / X.shape[1])
 
 
 def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -274,9 +262,14 @@ class Tiles:
 
     def __init__(self, queries: Operand, members: Operand, m: int, n_threads: int):
         self.queries, self.members, self.m, self.is_symmetric = queries, members, m, queries is members
-        size, others = tile_rows(n_threads, queries, 1 if self.is_symmetric else 2)
+        # Tiles are larger of many rows, on many threads, and smaller where the products would take much memory.
+        size, others, each = TILE_ROWS, 1 if self.is_symmetric else 2, n_threads * (queries.dtype.itemsize + 2)
+        for _ in range(2 if n_threads >= MANY_THREADS else 1):
+            size *= 2 if queries.n >= 2 * size * MANY_TILES else 1
+        while size > 64 and each * size * (others * size + (1 + others) * queries.width) > _memory():
+            size //= 2
         self.parts = _parts(queries.n, size)
-        self.others = self.parts if self.is_symmetric else _parts(members.n, others)
+        self.others = self.parts if self.is_symmetric else _parts(members.n, others * size)
         self.width = self.others[0].stop + 7 & ~7
         self.room = Room(self.parts[0].stop, self.width, queries.width, queries.dtype)
         self.found = self._nothing()
@@ -328,19 +321,6 @@ class Tiles:
             b.add(eights, values, self.parts[i].start, transposed=True)
 
 
-def tile_rows(n_threads: int, operand: Operand, others: int = 1) -> tuple[int, int]:
-    """How many rows the tiles of queries have, and those of members, which are so many times as large.
-
-    They are more of many rows, on many threads, and fewer where the products would take much memory.
-    """
-    size, each = TILE_ROWS, n_threads * (operand.dtype.itemsize + 2)
-    for _ in range(2 if n_threads >= MANY_THREADS else 1):
-        size *= 2 if operand.n >= 2 * size * MANY_TILES else 1
-    while size > 64 and each * size * (others * size + (1 + others) * operand.width) > _memory():
-        size //= 2
-    return size, others * size
-
-
 def _parts(n: int, size: int) -> list[slice]:
     """Slices of about equal size, a multiple of eight."""
     size = -(-n // (-(-n // size) * 8)) * 8
@@ -363,27 +343,15 @@ def _pairs(n: int) -> list[tuple[int, int]]:
 def threads() -> Iterator[tuple[int, Each]]:
     """How many threads help now, at most those of products, and what calls a function for each of some things on all of them.
 
-    Each has one BLAS thread. That of the caller is one of them, and a free one takes the next thing.
+    Each has one BLAS thread, and a free one takes the next thing.
     """
     allowed = max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
     n = min(allowed, MOST_THREADS)
 
     def each(function: Callable[[Any], object], things: Sequence, progress: Progress | None = None) -> None:
-        left = deque([*things, *[None] * n])
-
-        def work() -> None:
-            for thing in iter(left.popleft, None):
-                function(thing)
-                if progress is not None and progress.total:
-                    progress(progress.total * (len(things) - max(0, len(left) - n)) // len(things))
-
-        others = [pool.submit(copy_context().run, work) for _ in range(min(n, len(things)) - 1)]
-        try:
-            work()
-        finally:
-            left.extendleft([None] * n)  # where this thread has failed, the others stop
-        for other in others:
-            other.result()
+        for done, _ in enumerate(pool.map(function, things) if n > 1 else map(function, things), 1):
+            if progress is not None and progress.total:
+                progress(progress.total * done // len(things))
 
     with ThreadPoolExecutor(n) as pool, threadpool_limits(1, user_api="blas") if n > 1 else nullcontext():
         yield n, each

@@ -8,7 +8,7 @@ from limits import tiles_from
 from scipy import sparse
 
 from lapwing import NPE
-from lapwing.data import Data, SparseData, as_data
+from lapwing.data import Data, as_data
 from lapwing.graphs import KNN, Reconstruction
 
 N, K = 400, 5
@@ -30,14 +30,8 @@ def tied(kind):
 @pytest.fixture
 def measured(monkeypatch):
     """How many distances are measured by differences."""
-    counts = []
-    for kind in (Data, SparseData):
-
-        def counted(self, i, j, real=kind._paired_distances):
-            counts.append(i.size)
-            return real(self, i, j)
-
-        monkeypatch.setattr(kind, "_paired_distances", counted)
+    counts, real = [], Data._paired_distances
+    monkeypatch.setattr(Data, "_paired_distances", lambda self, i, j: counts.append(i.size) or real(self, i, j))
     return counts
 
 
@@ -71,8 +65,10 @@ def test_ties_of_very_many_rows_in_tiles(measured, monkeypatch):
 @pytest.mark.parametrize("pairs", [1, N**2 + 1], ids=["tiles", "scikit-learn"])
 def test_rows_that_all_are_tied_are_searched_for_once(monkeypatch, pairs):
     tiles_from(monkeypatch, pairs)
-    monkeypatch.setattr(Data, "within_radius", None)
+    asked, real = [], Data.candidates
+    monkeypatch.setattr(Data, "candidates", lambda self, *given: asked.append(given) or real(self, *given))
     as_data(np.eye(N)).nearest(KNN(K).requests()[0])
+    assert len(asked) == 1
 
 
 def calls(work):

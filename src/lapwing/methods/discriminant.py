@@ -12,14 +12,13 @@ from sklearn.utils import column_or_1d
 
 from .._validation import check_below_one, check_count, check_not_negative
 from ..auto import GraphFacts, Rules, Settings
-from ..data import Data, as_data, total
+from ..data import Data, Summary, as_data, total
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, Pairs, SameClass
 from ..maps import ROUNDING, Coordinates
 from ..operators import Structured, diagonal
 from ..problem import Problem, Term, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector, Found, KernelReducer, LinearReducer, build_terms
 from ..solvers import RankError, numerical_rank, solve, too_few
-from ..summary import Summary
 from .locality import LPP, About, negligible
 
 BINARY = staticmethod(partial(KNN, weights="binary"))

@@ -22,12 +22,11 @@ from .. import auto
 from .._documented import Documented
 from .._extras import VERBOSE
 from .._validation import caller_stacklevel, check_count, class_codes, is_foreign, label_array
-from ..data import Data, total, validated
+from ..data import ClassSums, Data, Summary, total, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import RankError
-from ..summary import ClassSums, Summary
 
 # What scikit-learn, umap-learn, metric-learn and the papers' own code call our parameters, and what to write here.
 SPELLINGS = {
