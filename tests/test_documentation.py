@@ -23,7 +23,7 @@ import lapwing
 from lapwing import LPI, LPP, MFA, KernelLPP, graphs
 from lapwing._documented import entries
 from lapwing.methods import METHODS
-from lapwing.tables.cells import MISSING
+from lapwing.tables.preparation import MISSING
 from lapwing.tables.table import UNKNOWN
 
 DOCS = Path(__file__).parents[1] / "docs"

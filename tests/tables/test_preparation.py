@@ -326,10 +326,10 @@ def test_a_missing_header_is_told(tmp_path):
     ],
 )
 def test_what_cannot_be_read(cells, said):
-    with pytest.raises(ValueError, match="this column cannot be read") as caught:
+    with pytest.raises(ValueError, match="neither numbers, dates nor text") as caught:
         Preparation().fit({"n": range(len(cells)), "odd": np.array([*cells, None], dtype=object)[:-1]})
     assert f"'odd': {said}" in str(caught.value)
-    assert "--drop 'odd'" in str(caught.value)
+    assert "--drop odd" in str(caught.value)
 
 
 @pytest.mark.parametrize(

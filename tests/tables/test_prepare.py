@@ -99,15 +99,15 @@ def test_all_bad_columns_are_one_error(text):
     rows = [f"{i};{i};{i};x{i % 2};{i}" for i in range(300)]
     rows[250] = "250;twenty;1e999;y;12k"
     path = text("\n".join(["a;age;big;t;pay", *rows]))
-    with pytest.raises(ValueError, match="these columns cannot be read") as caught:
+    with pytest.raises(ValueError, match="neither numbers, dates nor text") as caught:
         prepare(read(path, mixed=True))
     said = str(caught.value)
     for part in (
         "'age': 299 of 300 values are numbers, but not 'twenty' (the first in row 251)",
         "'big': a value is infinite (the first in row 251)",
         "'pay': 299 of 300 values are numbers, but not '12k'",
-        "--drop 'age,big,pay'",
-        "--categories 'age,big,pay'",
+        "--drop age,big,pay",
+        "--categories age,big,pay",
     ):
         assert part in said
     table = read(path, mixed=True, drop=["big"])
@@ -146,7 +146,7 @@ def test_parquet(tmp_path):
     assert prepared.table.X.dtype == np.float64
     assert np.isfinite(prepared.table.X).all()
     parquet.write_table(table.append_column("list", pa.array([[1.0]] * 4)), tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=r"'list': holds lists or records.*--drop 'list'"):
+    with pytest.raises(ValueError, match=r"'list': holds lists or records.*--drop list"):
         prepare(read(tmp_path / "t.parquet", mixed=True))
 
 
@@ -325,7 +325,7 @@ def test_a_sample_of_mixed_rows(tmp_path):
 
 @pytest.mark.parametrize("rows", [3, 2_000])
 def test_what_spreadsheets_write(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr("lapwing.tables.columns.BLOCK", 2**12)
+    monkeypatch.setattr("lapwing.tables.reading.BLOCK", 2**12)
     content = "größe;preis €;stadt\n" + "1,5;2;Köln\n2,5;3;Łódź\n".replace("Łódź", "Møns") * rows
     (tmp_path / "x.csv").write_bytes(content.encode("cp1252"))
     with pytest.warns(UserWarning, match="is not UTF-8, and is read as cp1252"):

@@ -7,11 +7,10 @@ without the header. :class:`Preparation` turns columns into numbers and categori
 """
 
 from .._documented import public
-from .columns import check_suffix, write
 from .preparation import Preparation, UnseenCategories
-from .reading import batches, files_of, has_columns, read
+from .reading import batches, files_of, read
 from .steps import Prepared, column_numbers, preparation_of, prepare, text_columns
-from .table import Table
+from .table import Table, write
 
 __all__ = [
     "Preparation",
@@ -19,10 +18,8 @@ __all__ = [
     "Table",
     "UnseenCategories",
     "batches",
-    "check_suffix",
     "column_numbers",
     "files_of",
-    "has_columns",
     "preparation_of",
     "prepare",
     "read",

@@ -1,4 +1,4 @@
-"""The transformer that turns the columns of a table into numbers and categories."""
+"""The transformer that turns the columns of a table into numbers and categories, and how it reads their cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 import shlex
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from itertools import product
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
 from .._validation import caller_stacklevel
-from .cells import DATES, YES_NO, as_named, cells_of, days, is_like_a_number, meanings, plain
 
 MOST_CATEGORIES = 50  # text with more different values is left out, unless it is asked for
 LONG_TEXT = 40  # text that is longer than this on average is prose and not a name
@@ -30,6 +32,34 @@ ROW_NAMES = re.compile(  # Names of columns that name rows, such as id, customer
 )
 NAMES_ROWS = "names the rows"
 NUMBER = {"kind": "number", "written": None, "unit": ""}
+#: How tables write that a value is missing; pandas reads nearly all of these as gaps, too.
+MISSING = frozenset(
+    {"", "-", "--", "?", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "n/a", "-1.#IND", "1.#IND", "-1.#QNAN", "1.#QNAN"}
+    | {"NA", "na", "NaN", "nan", "-NaN", "-nan", "NaT", "None", "none", "NULL", "Null", "null"}
+)
+BLANKS = " \u00a0\u202f'’"  # what may stand between thousands, beside commas and points
+LONGEST_NUMBER = 60  # characters; longer text is no number with separators or a unit
+WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")  # a number as people name categories by; 007 is another name than 7
+CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|AUD|CAD"
+NUMBERS = {
+    sign: re.compile(
+        rf"(?P<sign>[+-])?\s*(?P<before>{CURRENCY})?\s*(?P<own>(?(sign)|[+-]?))(?=[{sign}]?\d)"
+        rf"(?P<digits>(?:[1-9]\d{{0,2}}(?P<gap>[{group}{BLANKS}])\d{{3}}(?:(?P=gap)\d{{3}})*|\d*)"
+        rf"(?:[{sign}]\d*)?(?:[eE][+-]?\d+)?)\s*(?P<after>(?(before)|(?:{CURRENCY}|%)?))"
+    )
+    for sign, group in ((".", ","), (",", "."))
+}
+YES_NO = "yes/no"  # how a column is written whose cells are one of these pairs
+PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("sí", "no"))
+YES = {word: 1.0 for word, _ in PAIRS} | {word: 0.0 for _, word in PAIRS}
+
+ISO = "ISO 8601"
+DAYS = ("%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%d-%m-%Y", "%m-%d-%Y")
+WORDS = ("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
+TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p")
+#: Where two formats fit all dates of a column, the first is taken. So the month stands first, as in 01/02/2024.
+DATES = (ISO, *(day + clock for clock, day in product(TIMES, (*DAYS, *WORDS))))
+MICROSECONDS = 86_400e6  # of a day
 
 
 class UnseenCategories(UserWarning):
@@ -53,7 +83,9 @@ class UnseenCategories(UserWarning):
 
     def __init__(self, counts: dict[str, Counter[str]]):
         self.counts = counts
-        columns = "; ".join(f"{name!r} in {_rows(n.total())}: {_some(n)}" for name, n in counts.items())
+        columns = "; ".join(
+            f"{name!r} in {n.total():,} row{'s' * (n.total() != 1)}: {_some(n)}" for name, n in counts.items()
+        )
         super().__init__(f"values that the model does not know count as none of those that it knows: {columns}")
 
 
@@ -72,11 +104,10 @@ class Preparation(TransformerMixin, BaseEstimator):
     - **Categories** are text of at most 50 different values, without the blanks around it; Basic and BASIC are one.
     - Columns that cannot help are left out: those that name rows, prose, text that is the same everywhere, empty columns.
 
-    Gaps are blank cells and marks such as ``NA``, ``n/a``, ``null`` and ``?``; they become NaN, and ``""`` in text. A column that
-    is mostly numbers, with a few words among them, is refused, and so is one whose dates are written in two ways. ``fit`` warns
-    of what only the author of a table can know: numbers that look like marks of missing values or are far from all others, text
-    with numbers in it, and categories in upper and lower case. ``transform`` warns once, by :class:`UnseenCategories`, of rows
-    with new categories. :func:`prepare` puts scikit-learn's imputer, encoder and scaler after it.
+    Gaps are blank cells and marks such as ``NA``, ``n/a``, ``null`` and ``?``; they become NaN, and ``""`` in text. A column of
+    numbers with a few words, or of dates in two formats, is refused. ``fit`` warns of numbers that look like marks of missing
+    values or are far from all others, text with numbers in it, and categories in upper and lower case; ``transform``, once, of
+    :class:`UnseenCategories`. :func:`prepare` puts scikit-learn's imputer, encoder and scaler after it.
 
     Parameters
     ----------
@@ -139,20 +170,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         """Decide what each column holds, and give the columns that are used, as :meth:`transform` does."""
         asked = {*self.categories, *self.text}
         cells = self._cells(_columns(X), asked)
-        decimal, columns, values, left_out, bad = _decimal_of(cells), {}, {}, {}, {}
-        for name, own in cells.items():
-            try:
-                column = self._column(name, own, decimal)
-                found = typed_values(own, column, fold=self._fold)
-            except ValueError as error:
-                bad[name] = str(error)
-                continue
-            if name not in asked and (why := _why_useless(name, column, found)):
-                left_out[name] = why
-            else:
-                columns[name], values[name] = column, found
-        if bad:
-            raise ValueError(_unreadable(bad))
+        decimal = _decimal_of(cells)
+        found = _each(cells, lambda name: self._fitted(name, cells[name], decimal), _unreadable)
+        reason = {name: None if name in asked else _why_useless(name, *own) for name, own in found.items()}
+        left_out = {name: why for name, why in reason.items() if why}
+        columns, values = ({name: own[i] for name, own in found.items() if name not in left_out} for i in (0, 1))
         if not columns:
             remedy = "--categories or --text takes a column all the same"
             raise ValueError(f"no column is left to project: {reasons(left_out)}; {remedy}")
@@ -160,8 +182,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(list(columns), dtype=object)
         self.n_gaps_ = sum(int(gaps_of(own).sum()) for own in values.values())
         doubts = {name: _doubt(columns[name], values[name], cells[name]) for name in columns if name not in asked}
-        if said := [f"column {name!r}: {doubt}" for name, doubt in doubts.items() if doubt]:
-            what = f"the table does not say what these are: {'; '.join(said)}"
+        if said := _told({name: doubt for name, doubt in doubts.items() if doubt}):
+            what = f"the table does not say what these are: {said}"
             warnings.warn(what, UserWarning, stacklevel=caller_stacklevel())
         return np.column_stack([*values.values()])
 
@@ -199,33 +221,25 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     def _cells(self, given: Mapping[str, Any], as_text: Collection[str]) -> dict[str, np.ndarray]:
         marks = {form for mark in self.missing for form in (str(mark).strip(), as_named(str(mark).strip()))}
-        cells, bad = {}, {}
-        for name, column in given.items():
-            try:
-                cells[name] = cells_of(column, marks, name in as_text)
-            except ValueError as error:
-                bad[name] = str(error)
-        if bad:
-            raise ValueError(_unreadable(bad))
-        return cells
+        return _each(given, lambda name: cells_of(given[name], marks, name in as_text), _unreadable)
 
-    def _column(self, name: str, cells: np.ndarray, decimal: str) -> dict[str, Any]:
-        """What a column holds. Categories that are one are known as they are written most often."""
+    def _fitted(self, name: str, cells: np.ndarray, decimal: str) -> tuple[dict[str, Any], np.ndarray]:
+        """What a column holds, and its values. Categories that are one are known as they are written most often."""
         counts = _counts(cells)
         if name in self.text:
             if max(Counter(word for cell in cells for word in {*_words(cell).split()}).values(), default=0) < 2:
                 raise ValueError("no word stands in two rows, so it is no text")
-            return {"kind": "text", "written": None}
-        if name in self.categories:  # numbers are named as a reader would write them that made numbers of them
+            column: dict[str, Any] = {"kind": "text", "written": None}
+        elif name in self.categories:  # numbers are named as a reader would write them that made numbers of them
             written = "numbers" if _all_plain(counts) else None
             known = {as_named(cell) if written else cell for cell in counts}
-            column: dict[str, Any] = {"kind": "category", "written": written, "known": known}
+            column = {"kind": "category", "written": written, "known": known}
         else:
             column = _kind(cells, counts, decimal)
         if column["kind"] == "category":
             often = sorted(column["known"], key=lambda name: (counts[name], name))
             column["known"] = sorted({self._fold(name): name for name in often}.values())
-        return column
+        return column, typed_values(cells, column, fold=self._fold)
 
     def _values(self, X: Any) -> dict[str, np.ndarray]:
         check_is_fitted(self)
@@ -234,14 +248,12 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ValueError(f"no {listed(missing)}, on which the model was fitted; there are {listed([*given])}")
         words = [name for name, column in self.columns_.items() if column["kind"] in ("category", "text")]
         cells = self._cells({name: given[name] for name in self.columns_}, words)
-        decimal, values, unseen = _decimal_of(cells), {}, {}
-        for name, column in self.columns_.items():
-            try:
-                values[name] = typed_values(cells[name], column, decimal, self._fold)
-            except ValueError as error:
-                raise ValueError(f"column {name!r}: {error}") from error
-            if new := set(values[name].tolist() if "known" in column else ()) - {*column.get("known", ()), ""}:
-                unseen[name] = Counter(cell for cell in values[name].tolist() if cell in new)
+        decimal, unseen = _decimal_of(cells), {}
+        values = _each(cells, lambda name: typed_values(cells[name], self.columns_[name], decimal, self._fold), _told)
+        for name in words:
+            known = {*self.columns_[name].get("known", values[name]), ""}
+            if new := Counter(cell for cell in values[name].tolist() if cell not in known):
+                unseen[name] = new
         if unseen:
             warnings.warn(UnseenCategories(unseen), stacklevel=caller_stacklevel())
         return values
@@ -249,24 +261,36 @@ class Preparation(TransformerMixin, BaseEstimator):
 
 def plain_rows(table: Any, categories: Sequence[str] = ()) -> np.ndarray:
     """The columns of a table as numbers, and ``categories`` as text with NaN for gaps. One error names all that are neither."""
-    columns, bad = {}, {}
-    for name, column in _columns(table).items():
+    given = _columns(table)
+
+    def values(name: str) -> np.ndarray:
+        cells = cells_of(given[name], as_text=name in categories)
+        if name not in categories:
+            return typed_values(cells, NUMBER)
+        return np.array([np.nan if cell is None else cell for cell in cells], dtype=object)
+
+    def said(bad: dict[str, str]) -> str:
+        return (
+            f"{listed(bad)}: not numeric ({next(iter(bad.values()))}); name the label (--label) or the identifier (--id), leave "
+            f"columns out (--drop {_joined(list(bad)[:8])}), or encode them as numbers, documents by TfidfVectorizer"
+        )
+
+    return np.column_stack([*_each(given, values, said).values()])
+
+
+def _each(
+    names: Iterable[str], function: Callable[[str], Any], said: Callable[[dict[str, str]], str]
+) -> dict[str, Any]:
+    """What a function gives for each column. One error tells of all columns for which it raises, as ``said`` words it."""
+    found, bad = {}, {}
+    for name in names:
         try:
-            cells = cells_of(column, as_text=name in categories)
-            if name in categories:
-                columns[name] = np.array([np.nan if cell is None else cell for cell in cells], dtype=object)
-            else:
-                columns[name] = typed_values(cells, NUMBER)
+            found[name] = function(name)
         except ValueError as error:
             bad[name] = str(error)
     if bad:
-        names, them = list(bad), "them" if len(bad) > 1 else "it"
-        documents = "" if columns else "; turn documents into numbers with scikit-learn's TfidfVectorizer"
-        raise ValueError(
-            f"{listed(names)} {'are' if len(bad) > 1 else 'is'} not numeric ({bad[names[0]]}); name the label (--label) or the "
-            f"identifier (--id), leave {them} out (--drop {','.join(names[:8])}), or encode {them} as numbers{documents}"
-        )
-    return np.column_stack([*columns.values()])
+        raise ValueError(said(bad))
+    return found
 
 
 def _columns(X: Any) -> dict[str, Any]:
@@ -387,10 +411,6 @@ def reasons(why: dict[str, str]) -> str:
     return shown([f"{name!r} ({reason})" for name, reason in why.items()], SHOWN_COLUMNS)
 
 
-def _rows(count: int) -> str:
-    return f"{count:,} row{'s' * (count != 1)}"
-
-
 def _some(counts: Counter[str]) -> str:
     return shown([repr(cell) for cell, _ in counts.most_common()], SHOWN_CELLS)
 
@@ -400,58 +420,62 @@ def _first_row(cells: np.ndarray, odd: Collection[str]) -> int:
 
 
 def _in_words(column: dict[str, Any]) -> str:
-    number = f"number in {column['unit']}" if column.get("unit") else "number"
-    number = "1 for yes, 0 for no" if column["written"] == YES_NO else number
+    unit = f" in {column['unit']}" if column.get("unit") else ""
     return {
         "text": "words of two letters or more in lower case, with one blank between them",
         "category": "text, '' where missing",
         "date": "days since 1970-01-01, NaN where missing",
-        "number": f"{number}, NaN where missing",
+        "number": f"{'1 for yes, 0 for no' if column['written'] == YES_NO else f'number{unit}'}, NaN where missing",
     }[column["kind"]]
 
 
+def _told(what: dict[str, str]) -> str:
+    """What is said of each column."""
+    return "; ".join(f"column {name!r}: {said}" for name, said in what.items())
+
+
+def _joined(names: Iterable[str]) -> str:
+    """Names of columns as the command line takes them."""
+    return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in names))
+
+
 def _unreadable(bad: dict[str, str]) -> str:
-    columns = "; ".join(f"{name!r}: {why}" for name, why in bad.items())
-    those, them = ("these columns", "them") if len(bad) > 1 else ("this column", "it")
-    names = ",".join(f'"{name}"' if "," in name else name for name in bad)
     return (
-        f"{those} cannot be read as numbers, dates or text: {columns}; correct {them}, leave {them} out "
-        f"(--drop {names!r}), or read {them} as categories (--categories {names!r})"
+        f"neither numbers, dates nor text: {_told(bad)}; correct these cells, leave the columns out "
+        f"(--drop {_joined(bad)}), or read them as categories (--categories {_joined(bad)})"
     )
 
 
 def _why_useless(name: str, column: dict[str, Any], values: np.ndarray) -> str | None:
     present = values[~gaps_of(values)]
-    is_full = len(present) == len(values)
+    is_full, is_number = len(present) == len(values), column["kind"] == "number"
     if column["kind"] == "category":
         different = len(column["known"])
         if different > min(MOST_CATEGORIES, max(2, len(present) / 2)):
             prose = sum(map(len, present)) > LONG_TEXT * len(present)
-            unique = different == len(present) and not prose
-            found = f"{'free ' * prose}text, {different:,} different values"
-            return NAMES_ROWS if unique else found + f"; --text {shlex.quote(name)} uses it" * prose
+            if different == len(present) and not prose:
+                return NAMES_ROWS
+            text = f"text, {different:,} different values"
+            return f"free {text}; --text {shlex.quote(name)} uses it" if prose else text
         return "the same everywhere" if different + (not is_full) < 2 else None
     if not present.size:
         return "empty"
-    may_number_rows = column["kind"] == "number" and is_full and (name in INDEX or ROW_NAMES.fullmatch(name))
-    is_unique = may_number_rows and (present == np.round(present)).all() and np.unique(present).size == present.size
-    return NAMES_ROWS if is_unique else None
+    may_name_rows = is_number and is_full and (name in INDEX or ROW_NAMES.fullmatch(name))
+    return NAMES_ROWS if may_name_rows and (present % 1 == 0).all() and len(set(present)) == len(present) else None
 
 
 def _doubt(column: dict[str, Any], values: np.ndarray, cells: np.ndarray) -> str:
     """What only the author of the table can know of a column; blank where nothing is in doubt."""
     if column["kind"] == "number" and (odd := _far_away(values[~np.isnan(values)])):
         stands, switches = "stands" if len(odd) == 1 else "stand", " ".join(f"--missing {value}" for value in odd)
-        where = f"{', '.join(odd)} {stands} in {_rows(odd.total())}, far from all other values"
+        where = f"{', '.join(odd)} {stands} in {odd.total():,} row{'s' * (odd.total() != 1)}, far from all other values"
         return f"{where}; missing=[{', '.join(odd)}] ({switches}) makes gaps of them"
     counts = _counts(cells) if column["kind"] == "category" else Counter()
     if like := sum(count for cell, count in counts.items() if is_like_a_number(cell)):
         return f"{like:,} of {counts.total():,} values are numbers; it is read as text"
     if other := counts.keys() - column.get("known", ()):
-        same = [cell for cell in sorted(counts) if cell.casefold() == min(other).casefold()]
-        return (
-            f"{', '.join(map(repr, same))} are taken for one category; match_case=True of Preparation keeps them apart"
-        )
+        same = ", ".join(repr(cell) for cell in sorted(counts) if cell.casefold() == min(other).casefold())
+        return f"{same} are taken for one category; match_case=True of Preparation keeps them apart"
     return ""
 
 
@@ -463,11 +487,163 @@ def _far_away(present: np.ndarray) -> Counter[str]:
         times = 1 if repeated > 1 else FAR
         if repeated and others.size >= times and np.abs(others - mark).min() > times * max(np.ptp(others), 1.0):
             return Counter({str(mark): repeated})
+    most = max(1, int(OUTLIERS * len(present)))
     for sign in (1, -1):
         ordered = np.sort(sign * present)
-        start = len(ordered) - max(1, int(OUTLIERS * len(ordered)))
-        jumps = np.diff(ordered[max(start - 1, 0) :]) > FAR * (ordered[max(start - 1, 0) : -1] - ordered[:1])
-        first = start + int(jumps.argmax()) if jumps.any() else 0
-        if len(np.unique(ordered[:first])) > FAR:  # not the rare value of a column of few
-            return Counter(repr(sign * float(value)).removesuffix(".0") for value in ordered[first:])
+        for first in range(max(len(ordered) - most, 1), len(ordered)):
+            low, last = ordered[0], ordered[first - 1]
+            # not the rare value of a column of few
+            if ordered[first] - last > FAR * (last - low) and len(np.unique(ordered[:first])) > FAR:
+                return Counter(repr(sign * float(value)).removesuffix(".0") for value in ordered[first:])
     return Counter()
+
+
+# Cells
+
+
+def cells_of(column: Any, marks: Collection[str] = (), as_text: bool = False) -> np.ndarray:
+    """A column of any library as floats, as ``datetime64[us]``, or as text with None for gaps.
+
+    ``marks`` mean missing values beside the usual ones; ``as_text`` names numbers and dates, too, as categories are named.
+    """
+    values = values_of(column if as_text else _numbers_of_arrow(column, marks))
+    numbers = [value for mark in marks if (value := plain(mark)) is not None]
+    if values.dtype.kind in "biuf" and not as_text:
+        floats = values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64)
+        return np.where(np.isin(floats, numbers), floats.dtype.type(np.nan), floats) if numbers else floats
+    cells = (values.astype(f"{values.dtype.kind}8[us]") if values.dtype.kind in "mM" else values).tolist()
+    try:
+        known = {cell: _cell(cell, marks) for cell in set(cells)}
+    except TypeError as error:
+        raise ValueError("holds lists or records") from error
+    kinds = {type(cell) for cell in known.values()} - {type(None)}
+    if not as_text and (kinds == {datetime} or values.dtype.kind == "M"):
+        return np.array([known[cell] for cell in cells], dtype="datetime64[us]")
+    if not as_text and kinds == {float}:
+        return cells_of(np.array([known[cell] for cell in cells], dtype=np.float64), marks)
+    texts = {cell: _name(cell, plain, marks) for cell, plain in known.items()}
+    return np.array([texts[cell] for cell in cells], dtype=object)
+
+
+def values_of(column: Any) -> np.ndarray:
+    """A column of any library as an array. Rows that have the same word of an Arrow dictionary share one object."""
+    if not hasattr(getattr(column, "type", None), "index_type"):
+        return np.asarray(column)
+    column = column.combine_chunks() if hasattr(column, "chunks") else column
+    words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+    return words[column.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+
+
+def _numbers_of_arrow(column: Any, marks: Collection[str]) -> Any:
+    """A column of text of Arrow as floats, where all cells are plain numbers or gaps; other columns as they are."""
+    if str(getattr(column, "type", "")) not in ("string", "large_string"):
+        return column
+    pa, compute = require("pyarrow", "tables"), require("pyarrow.compute", "tables")
+    text = compute.utf8_trim_whitespace(column)
+    is_gap = compute.is_in(text, pa.array(sorted(MISSING.union(marks)), column.type))
+    try:
+        return compute.if_else(is_gap, None, text).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column
+
+
+def _cell(cell: Any, marks: Collection[str]) -> str | float | datetime | None:
+    """A cell as text, number or date of Python, which is in UTC where it had a time zone; None where it is missing."""
+    if isinstance(cell, str):
+        text = cell.strip()
+        return None if text in MISSING or text in marks else text
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
+        return None
+    if isinstance(cell, timedelta):
+        return cell / timedelta(days=1)
+    if isinstance(cell, date):
+        return _moment(cell.isoformat())
+    return float(cell) if isinstance(cell, Number | np.bool_) else str(cell)  # type: ignore[arg-type]
+
+
+def _moment(text: str) -> datetime:
+    """A date of ISO 8601, in UTC where it has a time zone."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _name(cell: Any, plain: Any, marks: Collection[str]) -> str | None:
+    """The name of a category. Numbers are named as people write them, and dates as ISO 8601."""
+    if isinstance(cell, bool | np.bool_):
+        return str(bool(cell)).lower()
+    if isinstance(plain, float):
+        name = repr(int(plain) if plain.is_integer() else plain)
+        return None if name in marks else name
+    return plain.isoformat(" ").removesuffix(" 00:00:00") if isinstance(plain, datetime) else plain
+
+
+def as_named(text: str) -> str:
+    """A number as text in the form in which a reader that made a number of it would name it: 1 for 1.0."""
+    return repr(int(value) if (value := float(text)).is_integer() else value) if WHOLE.fullmatch(text) else text
+
+
+# What text means
+
+
+def meanings(cells: Collection[str], ways: Iterable[str]) -> tuple[dict[str, float], str, str] | None:
+    """What each cell is as a number, the unit that they have, and the first of some ways in which all of them are written.
+
+    A way is a decimal sign, "yes/no", or a format of dates, which are days since 1970. None where there is no such way.
+    """
+    return next(((*found, way) for way in dict.fromkeys(ways) if (found := _meanings(cells, way))), None)
+
+
+def _meanings(cells: Collection[str], way: str) -> tuple[dict[str, float], str] | None:
+    if way == YES_NO:
+        words = {cell.casefold() for cell in cells}
+        return ({cell: YES[cell.casefold()] for cell in cells}, "") if any(words <= {*pair} for pair in PAIRS) else None
+    found, units = {}, set()
+    for cell in cells:
+        meaning = number(cell, way) if way in NUMBERS else _date(cell, way)
+        if meaning is None:
+            return None
+        found[cell], unit = meaning
+        units.add(unit)
+    return None if len(units - {""}) > 1 or units == {"", "%"} else (found, max(units, default=""))
+
+
+def plain(text: str) -> float | None:
+    """The number that a text is as Python writes numbers; None for other text."""
+    try:
+        return None if "_" in text else float(text)  # Python allows underscores between digits
+    except ValueError:
+        return None
+
+
+def number(text: str, sign: str) -> tuple[float, str] | None:
+    """The number that a text is with this decimal sign, and its unit, such as € and %; None for other text."""
+    if sign == "." and (value := plain(text)) is not None:
+        return value, ""
+    found = NUMBERS[sign].fullmatch(text) if len(text) <= LONGEST_NUMBER else None
+    if found is None:
+        return None
+    digits = re.sub(rf"[{BLANKS}{',' if sign == '.' else '.'}]", "", found["digits"]).replace(",", ".")
+    return float((found["sign"] or found["own"]) + digits), found["before"] or found["after"]
+
+
+def is_like_a_number(cell: str) -> bool:
+    return any(number(cell, sign) for sign in NUMBERS)
+
+
+def _date(cell: str, form: str) -> tuple[float, str] | None:
+    """The days since 1970 of a date in this format, which has no unit; None for other text."""
+    try:
+        if form != ISO:
+            moment = datetime.strptime(cell, form)
+        elif re.match(r"\d{4}-\d\d-\d\d", cell):  # a number such as 20240101 is not a date
+            moment = _moment(cell)
+        else:
+            return None
+    except ValueError:
+        return None
+    return (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) / MICROSECONDS, ""
+
+
+def days(dates: np.ndarray) -> np.ndarray:
+    """Dates of ``datetime64`` as days since 1970, with the time of the day as a fraction; NaN where there is none."""
+    return np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(np.int64) / MICROSECONDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from .._validation import check_choice
-from .cells import ISO, cells_of
-from .preparation import NAMES_ROWS, Preparation, reasons
+from .preparation import ISO, NAMES_ROWS, Preparation, cells_of, reasons
 from .table import Table
 
 UNITS = 10.0  # columns are standardised where the largest deviation is more than this many times the median one
@@ -64,26 +63,21 @@ class Prepared:
     is_scaled: bool = False
 
     @property
-    def _after(self) -> list[tuple[str, Any]]:
-        """The steps after the preparation."""
-        return [(name, step) for name, step in self.steps if not isinstance(step, Preparation)]
-
-    @property
     def transformer(self) -> Any:
         """The steps after the preparation as one transformer that has learnt nothing yet; None where there are none."""
-        return clone(Pipeline(self._after)) if self._after else None
+        after = [(name, step) for name, step in self.steps if not isinstance(step, Preparation)]
+        return clone(Pipeline(after)) if after else None
 
     @property
     def columns(self) -> dict[str, np.ndarray] | None:
         """The columns in the units of the file, dates as ``datetime64``; None where there is no :class:`Preparation`."""
-        preparation = self.steps[0][1] if self.steps else None
-        if not isinstance(preparation, Preparation):
+        if not self.steps or not isinstance(self.steps[0][1], Preparation):
             return None
-        columns = dict(zip(preparation.columns_, self.given.T, strict=True))
-        for name, column in preparation.columns_.items():
-            if column["kind"] in ("number", "date"):
-                columns[name] = columns[name].astype(np.float64)
-            if column["kind"] == "date":
+        kinds = {name: column["kind"] for name, column in self.steps[0][1].columns_.items()}
+        columns = dict(zip(kinds, self.given.T, strict=True))
+        for name, kind in kinds.items():
+            columns[name] = columns[name].astype(np.float64 if kind in ("number", "date") else object)
+            if kind == "date":
                 unit = "D" if (columns[name] % 1 == 0).all() else "s"
                 columns[name] = (columns[name] * 86_400).astype("datetime64[s]").astype(f"datetime64[{unit}]")
         return columns
@@ -91,23 +85,11 @@ class Prepared:
     def settled(self, estimator: Any) -> Any:
         """A copy of the estimator that leaves the scales of the columns as they are, where they are settled already."""
         copy = clone(estimator)
-        own = [name for name in copy.get_params() if name == "standardize" or name.endswith("__standardize")]
+        own = [name for name in copy.get_params() if name.rpartition("__")[2] == "standardize"]
         return copy.set_params(**dict.fromkeys(own, False)) if self.decided else copy
 
     def model(self, estimator: Any) -> Any:
-        """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from lapwing import LPP
-        >>> from lapwing.tables import Table, prepare
-        >>> birds = pd.DataFrame({"wing": ["23,1", "", "21,0", "22,5"], "colour": ["black", "white", "black", "white"]})
-        >>> prepared = prepare(Table(birds, feature_names=["wing", "colour"]))
-        >>> model = prepared.model(prepared.settled(LPP(1)).fit(prepared.table.X))
-        >>> model.transform(pd.DataFrame({"colour": ["black ", None], "ringed": ["yes", "no"], "wing": ["22,0", "?"]})).shape
-        (2, 1)
-        """
+        """An estimator that was fitted to ``table.X``, behind the steps: one model that takes rows as they were read."""
         if not self.steps:
             return estimator
         last = estimator.steps if isinstance(estimator, Pipeline) else [(type(estimator).__name__.lower(), estimator)]
@@ -147,6 +129,10 @@ def prepare(table: Table, *, impute: bool = False, standardize: str = "auto", **
     ['1 text column one-hot encoded, 1 missing value imputed, columns standardised']
     >>> prepared.table.feature_names
     ['wing', 'colour_black', 'colour_white']
+    >>> from lapwing import LPP
+    >>> model = prepared.model(prepared.settled(LPP(1)).fit(prepared.table.X))
+    >>> model.transform(pd.DataFrame({"colour": ["black ", None], "ringed": ["yes", "no"], "wing": ["22,0", "?"]})).shape
+    (2, 1)
     """
     check_choice("standardize", standardize, ("auto", "yes", "no"))
     if table.feature_names is None:
@@ -161,29 +147,27 @@ def prepare(table: Table, *, impute: bool = False, standardize: str = "auto", **
     steps = [("encode", _encoder(columns, X, steps))] if mixed else steps
     fitted = Pipeline(steps).fit(X) if steps else preparation
     is_needed = steps or left_out or any(column["written"] for column in columns.values())
-    lines = filter(
-        None, [_said(columns, preparation.n_gaps_, scaled), f"left out: {reasons(left_out)}" if left_out else ""]
-    )
+    lines = [_said(columns, preparation.n_gaps_, scaled), f"left out: {reasons(left_out)}" if left_out else ""]
+    # A column that was left out because it names the rows may be their identifiers.
+    names = [name for name, why in left_out.items() if why == NAMES_ROWS and table.ids is None]
     prepared = replace(
         table,
         X=fitted.transform(X) if steps else X,
         feature_names=[str(name) for name in fitted.get_feature_names_out([*columns])],
-        ids=_ids(rows, left_out) if table.ids is None else table.ids,
+        ids=cells_of(rows[names[0]], as_text=True).astype(str) if names else table.ids,
     )
-    steps = [("prepare", preparation), *steps] if is_needed else []
-    return Prepared(
-        prepared, steps, list(lines), scaled or standardize != "auto" or mixed, X if steps else None, scaled
-    )
+    steps, decided = [("prepare", preparation), *steps] if is_needed else [], scaled or standardize != "auto" or mixed
+    return Prepared(prepared, steps, list(filter(None, lines)), decided, X if steps else None, scaled)
 
 
 def _without_names(table: Table, impute: bool, standardize: str) -> Prepared:
     """A matrix or images, whose columns share one unit unless the user says otherwise."""
     X, is_dense, scaled = table.X, not sparse.issparse(table.X), standardize == "yes"
-    gaps = np.isnan(X) if is_dense else np.zeros((1, 1), dtype=bool)
-    steps = _numeric(is_dense and (impute or bool(gaps.any())), scaled, with_mean=is_dense)
-    lines = list(filter(None, [_said({}, int(gaps.sum()), scaled)]))
-    X = Pipeline(steps).fit_transform(X) if steps else X
-    return Prepared(replace(table, X=X), steps, lines, standardize != "auto", table.X if steps else None, scaled)
+    gaps = int(np.isnan(X).sum()) if is_dense else 0
+    steps = _numeric(is_dense and (impute or gaps > 0), scaled, with_mean=is_dense)
+    prepared = replace(table, X=Pipeline(steps).fit_transform(X)) if steps else table
+    said = _said({}, gaps, scaled)
+    return Prepared(prepared, steps, [said] if said else [], standardize != "auto", X if steps else None, scaled)
 
 
 def _numeric(filled: bool, scaled: bool, with_mean: bool = True) -> list[tuple[str, Any]]:
@@ -193,10 +177,9 @@ def _numeric(filled: bool, scaled: bool, with_mean: bool = True) -> list[tuple[s
 
 def _encoder(columns: dict[str, Any], X: np.ndarray, numeric: list[tuple[str, Any]]) -> ColumnTransformer:
     """The step after the preparation of a table that has more than numbers, whose numbers go through ``numeric``."""
-    names, kinds = list(columns), [column["kind"] for column in columns.values()]
-    places = {
-        kind: [j for j, own in enumerate(kinds) if own == kind] for kind in ("number", "date", "category", "text")
-    }
+    names, places = list(columns), defaultdict[str, list[int]](list)
+    for j, column in enumerate(columns.values()):
+        places[column["kind"]].append(j)
     fill = SimpleImputer(strategy="constant", missing_values="", fill_value=FILL)
     words = [("impute", fill), ("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
     text = [(names[j], _sentences(X[:, j]), i) for i, j in enumerate(places["text"])]
@@ -226,8 +209,8 @@ def units_differ(X: np.ndarray) -> bool:
 
 def _said(columns: dict[str, Any], gaps: int, scaled: bool) -> str:
     """What the steps do, in words."""
-    kinds = Counter(column["kind"] for column in columns.values())
-    text, sentences, dates = kinds["category"], kinds["text"], kinds["date"]
+    kinds = [column["kind"] for column in columns.values()]
+    text, sentences, dates = (kinds.count(kind) for kind in ("category", "text", "date"))
     # How dates were read, where there was a choice, as with 01/02/2024.
     forms = {column["written"] for column in columns.values() if column["kind"] == "date"} - {ISO, None}
     orders = sorted({"-".join(PARTS[part] for part in re.findall("%([dmYybB])", form)) for form in forms})
@@ -240,12 +223,6 @@ def _said(columns: dict[str, Any], gaps: int, scaled: bool) -> str:
         "columns standardised": scaled and (not columns or text + sentences < len(columns)),
     }
     return ", ".join(line for line, is_so in done.items() if is_so)
-
-
-def _ids(rows: Any, left_out: dict[str, str]) -> Any:
-    """The identifiers of the rows, where a column was left out because it names them."""
-    names = [name for name, reason in left_out.items() if reason == NAMES_ROWS]
-    return cells_of(rows[names[0]], as_text=True).astype(str) if names else None
 
 
 # What a model takes

@@ -1,42 +1,33 @@
-"""The rows of a data set with their labels, and what all formats share: roles of columns, kinds of labels, limits of memory."""
+"""The rows of a data set with their labels: taken, joined, typed, and written to files."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
+import csv
+import io
 import os
 import re
-import stat
-from collections import Counter
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
-from textwrap import shorten
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import IO, Any
 
 import numpy as np
-from scipy import sparse
-from sklearn import get_config
 from sklearn.utils import check_random_state
 
-from .._extras import require
-from .cells import MISSING
-from .preparation import INDEX, listed
+from .._extras import replacing, require
+from .preparation import MISSING, listed
 
-BATCH_VALUES = 2**21  # numbers per batch: 16 MB of float64
-TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
-TEXT_TIMES = 25  # the same factor for compressed text once it is unpacked, from which numbers are made
-LONGEST_MESSAGE = 300  # characters of what a library says of a file, which may quote all of it
-UNPACKED = {".gz": gzip.open, ".bz2": bz2.open}
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 #: Marks of unknown labels. The marks that are taken out may be the names of classes.
 UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}
+WRITTEN = {".csv": ",", ".tsv": "\t", ".npy": "", ".parquet": "", ".pq": ""}  # and what stands between cells
+FORMULA = re.compile(r"[=@\t\r]|[+-](?=.)(?![\d.]+$)")  # how cells begin that spreadsheets run; -5 is a number
 
 
 class FileError(ValueError):
-    """What is wrong with a file, in words of ours. :func:`readable` puts the name of the file before it."""
+    """What is wrong with a file, in words of ours, before which the name of the file is put where it is read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +90,12 @@ class Table:
 def joined(tables: list[Table]) -> Table:
     """The rows of all tables, one after the other."""
     first = tables[0]
-    stack = require("pyarrow", "tables").concat_tables if first.is_mixed else np.concatenate
-    stack = sparse.vstack if sparse.issparse(first.X) else stack
-    X = first.X if len(tables) == 1 else stack([table.X for table in tables])
-    y = None if first.y is None else np.concatenate([table.y for table in tables])
-    ids = None if first.ids is None else np.concatenate([table.ids for table in tables])
-    aside = {name: np.concatenate([table.aside[name] for table in tables]) for name in first.aside}
+    if len(tables) == 1:  # sparse ones always are
+        return replace(first, n_read=len(first))
+    X = (require("pyarrow", "tables").concat_tables if first.is_mixed else np.concatenate)([own.X for own in tables])
+    y = None if first.y is None else np.concatenate([own.y for own in tables])
+    ids = None if first.ids is None else np.concatenate([own.ids for own in tables])
+    aside = {name: np.concatenate([own.aside[name] for own in tables]) for name in first.aside}
     return replace(first, X=X, y=y, ids=ids, aside=aside, n_read=sum(map(len, tables)))
 
 
@@ -123,64 +114,11 @@ def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
     return replace(kept[0], n_read=total)
 
 
-# Roles of columns
-
-
-class Roles(NamedTuple):
-    """Which columns are features, labels, identifiers, and kept beside these."""
-
-    features: list[str]
-    label: str | None
-    id: str | None
-    aside: list[str]
-
-    @property
-    def others(self) -> list[str]:
-        return [name for name in (self.label, self.id, *self.aside) if name is not None]
-
-
-def roles_of(names: list[str], wanted: Any, named: bool = True) -> Roles:
-    """The role of each column, as the parameters of :func:`lapwing.tables.batches` say; columns named there must exist."""
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise FileError(f"{listed(twice)} more than once; give columns different names")
-    label = None if wanted.label is None else _column(names, named, wanted.label, "label")
-    identifier = None if wanted.id is None else _column(names, named, wanted.id, "id")
-    dropped = [_column(names, named, name, "drop") for name in wanted.drop]
-    aside = [_column(names, named, name, "aside") for name in wanted.aside]
-    features = [name for name in names if name not in {label, identifier, *dropped, *aside}]
-    if wanted.features is not None and (named or set(wanted.features) <= set(names)):
-        features = list(wanted.features)
-        if missing := sorted(set(features) - set(names)):
-            raise FileError(f"no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
-    elif not features:
-        raise FileError("no column is left to project, beside label, id and what is dropped")
-    elif not wanted.mixed and (index := [name for name in features if name in INDEX]):
-        what = "row numbers, it seems, not a feature, or a delimiter ends each line"
-        raise FileError(f"{listed(index)}: {what}; use --id {index[0]!r} or --drop {index[0]!r}")
-    return Roles(features, label, identifier, aside)
-
-
-def _column(names: list[str], named: bool, given: str, option: str) -> str:
-    """The column that the user named, or numbered where columns have no names."""
-    if named and given in names:
-        return given
-    if not named and re.fullmatch(r"-?\d+", given) and -len(names) <= int(given) < len(names):
-        return names[int(given)]
-    close = get_close_matches(given, names, n=1)
-    hint = f"no such column; did you mean {close[0]!r}?" if close else f"no such column; it has {listed(names)}"
-    numbers = f"give a number, 0 to {len(names) - 1}, or --header where the first line has names"
-    raise FileError(f"{option}={given!r}: {hint if named else f'columns have no names; {numbers}'}")
-
-
 # Labels
 
 
 def unknown(y: np.ndarray) -> np.ndarray:
     """Which labels are missing: blank, or a mark such as NA and ?."""
-    if y.dtype.kind in "fM":
-        return np.isnan(y)
-    if y.dtype.kind not in "OU":
-        return np.zeros(len(y), dtype=bool)
     return np.array([label is None or label != label or str(label).strip() in UNKNOWN for label in y], dtype=bool)
 
 
@@ -202,10 +140,10 @@ def with_classes(table: Table) -> Table:
 
 def typed(y: np.ndarray) -> np.ndarray:
     """Values as int64 where all are whole numbers, as float64 where they are quantities, else as text, such as ``007``."""
-    if y.dtype.kind in "iub" and (y <= np.iinfo(np.int64).max).all():
+    if y.dtype.kind in "ib" or (y.dtype.kind == "f" and ((y == np.round(y)) & (np.abs(y) < 2.0**63)).all()):
         return y.astype(np.int64)
     if y.dtype.kind == "f":
-        return y.astype(np.int64) if ((y == np.round(y)) & (np.abs(y) < 2.0**63)).all() else y
+        return y
     text = y.astype(str)
     if all(map(WHOLE.fullmatch, text)):
         return np.array([int(label.partition(".")[0]) for label in text], dtype=np.int64)
@@ -227,63 +165,63 @@ def with_targets(table: Table) -> Table:
         raise FileError(f"the labels are words, and the graph reads numbers ({error}); {remedy}") from error
 
 
-# Files
+# Writing
 
 
-def known(suffixes: Iterable[str]) -> str:
-    return f"known are {' '.join(sorted(suffixes))}"
+def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "label", id: str = "id") -> int:
+    """Write dense tables to a file, each as it comes, and return how many rows were written.
 
-
-def batch_rows(n_features: int) -> int:
-    return min(max(BATCH_VALUES // max(n_features, 1), 64), 65_536)
-
-
-@contextmanager
-def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
-    """A context in which almost any exception about a file, which may be damaged, becomes one that names the file."""
-    try:
-        # A pipe that nobody writes to would be waited for without end.
-        if path != "-" and not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):
-            raise FileError("a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
-        yield
-    except ImportError:
-        raise  # an extra that is not installed is no fault of the file
-    except FileError as error:
-        raise FileError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error.__cause__
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
-            raise  # the system's own message, which names the file
-        why = "it holds Python objects" if "allow_pickle" in str(error) else shorten(str(error), LONGEST_MESSAGE)
-        raise FileError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
-
-
-def limit(size: int) -> int:
-    """The bytes of memory that reading a file of this size may take: a multiple of the size, and at least ``working_memory``."""
-    return max(TIMES * size, int(get_config()["working_memory"] * 2**20))
-
-
-def check_memory(needed: float, size: int, what: str = "reading it") -> None:
-    """Raise before memory is taken, where reading a file of this size would need more than it allows."""
-    if needed > limit(size):
-        raise FileError(
-            f"{what} takes {needed / 2**20:,.0f} MiB of memory, and the limit for this file is "
-            f"{limit(size) / 2**20:,.0f} MiB: {TIMES} times its size, or scikit-learn's working_memory where that is more; if "
-            "the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, in MiB)"
+    ``"-"`` is CSV on standard output. ``label`` and ``id`` name the columns of labels and of identifiers, which ``.npy`` does not
+    hold. In CSV and TSV, text that a spreadsheet would run as a formula, such as ``=A1``, gets an apostrophe before it.
+    """
+    path = os.fspath(path)
+    if path == "-":
+        return _write(sys.stdout.buffer, tables, id, label, ",")
+    suffix = os.path.splitext(path.lower())[1]
+    if suffix not in WRITTEN:
+        raise ValueError(
+            f"{path}: unknown kind of file to write; known are {' '.join(WRITTEN)}, and - for CSV on stdout"
         )
+    with replacing(path) as file:
+        if suffix != ".npy":
+            return _write(file, tables, id, label, WRITTEN[suffix])
+        X = np.concatenate([table.X for table in tables])  # in memory whole: the header says how many rows there are
+        np.save(file, X, allow_pickle=False)
+        return len(X)
 
 
-def opened(path: str) -> Any:
-    """The bytes of a file, uncompressed where its name says so."""
-    unpack: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
-    return unpack(path, "rb")
+def _write(file: IO[bytes], tables: Iterable[Table], id: str, label: str, delimiter: str) -> int:
+    batches = (_batch(table, id, label, bool(delimiter)) for table in tables)
+    first, rows = next(batches), 0
+    if delimiter:  # Arrow writes no names with quotes
+        line, arrow = io.StringIO(), require("pyarrow.csv", "tables")
+        csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(_inert(first.schema.names))
+        file.write(line.getvalue().encode())
+        file.flush()
+        how = arrow.WriteOptions(include_header=False, delimiter=delimiter)
+        writer = arrow.CSVWriter(file, first.schema, write_options=how)
+    else:
+        writer = require("pyarrow.parquet", "tables").ParquetWriter(file, first.schema)
+    with writer:
+        for batch in chain([first], batches):
+            writer.write_table(batch.cast(first.schema))
+            rows += batch.num_rows
+    return rows
 
 
-def unpacked(path: str) -> bytes:
-    """The content of a text file, which may not take more memory than is allowed."""
-    size = os.path.getsize(path)
-    most = limit(size) * TEXT_TIMES // TIMES
-    with opened(path) as stream:
-        content = stream.read(most + 1)
-    if len(content) > most:
-        check_memory(limit(size) + 1, size, "what it unpacks to")
-    return content
+def _batch(table: Table, id: str, label: str, inert: bool) -> Any:
+    """The columns of a table for Arrow: identifiers, labels, and features."""
+    pa, features = require("pyarrow", "tables"), table.feature_names or [str(j) for j in range(table.X.shape[1])]
+    beside = {name: values for name, values in ((id, table.ids), (label, table.y)) if values is not None}
+    if clash := [name for name in beside if name in features]:
+        raise ValueError(f"{listed(clash)} would stand twice in the output; rename the column of the input")
+    cells = [*beside.values(), *table.X.T]
+    columns = [pa.array(_inert(own.tolist()) if inert and own.dtype.kind in "OU" else own) for own in cells]
+    # Later tables may have labels.
+    columns = [column.cast(pa.string()) if pa.types.is_null(column.type) else column for column in columns]
+    return pa.table(columns, names=[*beside, *features])
+
+
+def _inert(cells: list[Any]) -> list[Any]:
+    """The cells with an apostrophe before text that a spreadsheet would run as a formula."""
+    return [f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell for cell in cells]
