@@ -185,7 +185,7 @@ def _check_permutation(graph: Graph, X: Any, y: np.ndarray) -> None:
 def _check_weights(graph: Graph, X: Any, y: np.ndarray) -> None:
     """weights_at and adjacency, which & asks for, are the weights of its Laplacian."""
     data, (rows, cols) = validated(graph, X, y), np.nonzero(~np.eye(len(y), dtype=bool))
-    for _, leaf in graph.signed():
+    for _, leaf in graph.fitted(data).signed():
         try:
             weights = leaf.weights_at(data, rows, cols)
         except ValueError:

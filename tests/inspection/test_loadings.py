@@ -118,7 +118,7 @@ def test_components_of_a_draw_are_matched():
     data = rng.standard_normal((300, 4)) * [3.0, 3.0, 0.1, 0.1]
     found = lapwing.loadings(PCA(2).fit(data), data, n_draws=40)
     assert (found.high - found.low)[:, 2:].max() < 0.2
-    flipped = inspection._stability.matched(np.array([[0, -1.0, 0], [1, 0, 0]]), np.eye(3)[:2])
+    flipped = inspection.matched(np.array([[0, -1.0, 0], [1, 0, 0]]), np.eye(3)[:2])
     assert_allclose(flipped, np.eye(3)[:2])
 
 
@@ -150,9 +150,13 @@ def test_what_has_none():
         lapwing.loadings(model, X[:, 1:])
     with pytest.raises(ValueError, match="feature_names has 2"):
         lapwing.loadings(model, feature_names=["a", "b"])
-    for wrong in (0, 1, True, "most"):
+    for wrong in (1, True, "most"):
         with pytest.raises(ValueError, match="level="):
             lapwing.loadings(model, X, level=wrong)
+    with pytest.raises(
+        ValueError, match=r"components of 13 numbers, and that to all has .*give n_components as a number"
+    ):
+        lapwing.loadings(PCA(0.999, svd_solver="full").fit(X / X.std(axis=0)), X[:20], n_draws=200)
     with pytest.raises(ValueError, match="n_draws=-1"):
         lapwing.loadings(model, X, n_draws=-1)
     ring = sparse.diags_array([1.0, 1.0], offsets=[1, -1], shape=(len(X), len(X)), format="csr")
@@ -162,7 +166,7 @@ def test_what_has_none():
 
 def test_halves_hold_half_of_each_class():
     y = np.repeat([0, 1, -1], [30, 5, 1])
-    sizes = [np.bincount(half.y + 1) for half in inspection._stability.half_fits(_Keeps(), o.blobs(36, 2)[0], y, 3, 0)]
+    sizes = [np.bincount(half.y + 1) for half in inspection.half_fits(_Keeps(), o.blobs(36, 2)[0], y, 3, 0)]
     assert_allclose(sizes, [[1, 15, 3]] * 3)
 
 

@@ -1,4 +1,4 @@
-"""Validation where some labels are unknown: a splitter, a scorer, and a classifier that know what -1 means.
+"""Validation by scikit-learn's tools: where some labels are unknown, in the order of time, and of searches.
 
 For lapwing's methods a label of -1 means that the class is unknown. For scikit-learn it is one more class, which a classifier
 learns and a score rewards: with few labels a model that always answers -1 seems to be nearly always right.
@@ -11,19 +11,34 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, TimeSeriesSplit
+from sklearn.metrics import get_scorer, ndcg_score
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, StratifiedKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, normalize
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_count, check_rows, class_codes, count_rows, known_labels, some_rows
-from ..metrics import mean_average_precision
-from ..reducers import Reducer
+from ._validation import check_count, check_rows, class_codes, count_rows, known_labels, row_blocks, some_rows
+from .graphs import Pairs
+from .metrics import mean_average_precision
+from .reducers import Reducer
+
+__all__ = [
+    "LabelledSplit",
+    "QuerySplit",
+    "SemiSupervised",
+    "TimeSplit",
+    "labelled_scorer",
+    "reducer_of",
+    "retrieval_scorer",
+    "search_scorer",
+    "takes_unknown_for_a_class",
+]
 
 
 def reducer_of(estimator: Any) -> Any:
@@ -35,6 +50,11 @@ def takes_unknown_for_a_class(model: Any) -> bool:
     """Whether an estimator, or a step of a pipeline, reads labels and takes -1 for a class, which lapwing's methods do not."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     return any(not isinstance(step, Reducer | str) and get_tags(step).target_tags.required for step in steps)
+
+
+def _splitter(cv: Any, folds: Any) -> Any:
+    """What divides rows: ``cv`` itself, or so many folds of a class."""
+    return cv if hasattr(cv, "split") else folds(check_count("cv", cv, 2))
 
 
 class LabelledSplit(BaseCrossValidator):
@@ -68,7 +88,7 @@ class LabelledSplit(BaseCrossValidator):
             raise ValueError("y=None: LabelledSplit divides the rows whose labels are known; pass y")
         codes = class_codes(y, count_rows(X))[0]
         labelled, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
-        groups, splitter = None if groups is None else np.asarray(groups), self._splitter()
+        groups, splitter = None if groups is None else np.asarray(groups), _splitter(self.cv, StratifiedKFold)
         zeros, of_labelled = np.zeros((len(labelled), 1)), None if groups is None else groups[labelled]
         for train, test in splitter.split(zeros, codes[labelled], of_labelled):
             train, test, others = labelled[train], labelled[test], unknown
@@ -81,13 +101,8 @@ class LabelledSplit(BaseCrossValidator):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds of what :meth:`split` takes."""
         if y is None:
-            return int(self._splitter().get_n_splits(None, None, None))
-        known = known_labels(y)
-        y, groups = (None if values is None else np.asarray(values)[known] for values in (y, groups))
-        return int(self._splitter().get_n_splits(np.zeros((len(y), 1)), y, groups))
-
-    def _splitter(self) -> Any:
-        return self.cv if hasattr(self.cv, "split") else StratifiedKFold(check_count("cv", self.cv, 2))
+            return _splitter(self.cv, StratifiedKFold).get_n_splits()
+        return sum(1 for _ in self.split(X, y, groups))
 
 
 class TimeSplit(BaseCrossValidator):
@@ -214,12 +229,8 @@ def retrieval_scorer(estimator: Any, X: Any, y: Any) -> float:
     return mean_average_precision(estimator.transform(some_rows(X, known)), labels)
 
 
-def _classifier_has(method: str) -> Callable[[Any], bool]:
-    def check(model: Any) -> bool:
-        getattr(getattr(model, "classifier_", model.classifier or KNeighborsClassifier), method)
-        return True
-
-    return check
+def _has_probabilities(model: Any) -> bool:
+    return hasattr(getattr(model, "classifier_", model.classifier or KNeighborsClassifier), "predict_proba")
 
 
 class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -267,18 +278,13 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> SemiSupervised:
         """Fit the reducer to all rows, and the classifier to those whose label in y is not -1."""
-        if y is None:
-            raise ValueError(
-                "SemiSupervised requires y to be passed, but the target y is None; pass class labels, -1 where unknown"
-            )
         check_rows(X)
         y = column_or_1d(y, warn=True)
-        known = class_codes(y, count_rows(X))[0] >= 0
+        codes, names = class_codes(y, count_rows(X))
+        known = codes >= 0
         passing = isinstance(self.reducer, str) and self.reducer == "passthrough"
         self.reducer_ = FunctionTransformer(accept_sparse=True) if passing else clone(self.reducer)
-        labels = np.asarray(some_rows(y, known)).ravel()
-        if labels.dtype == object:
-            labels = np.array(labels.tolist())  # whole numbers, where it held nothing but these and -1
+        labels = names[codes[known]]
         if not known.all() and takes_unknown_for_a_class(self.reducer_):
             rows = some_rows(X, known)
             Z = self.reducer_.fit(rows, labels).transform(rows)
@@ -287,12 +293,9 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         nearest = KNeighborsClassifier(1, algorithm="brute")  # a model file holds no trees
         self.classifier_ = clone(self.classifier or nearest).fit(Z, labels)
         self.classes_ = self.classifier_.classes_
-        for source in (self.reducer_, self.classifier_):
-            if hasattr(source, "n_features_in_"):
-                self.n_features_in_ = source.n_features_in_
-                break
-        if hasattr(self.reducer_, "feature_names_in_"):
-            self.feature_names_in_ = self.reducer_.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.reducer_, name):
+                setattr(self, name, getattr(self.reducer_, name))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -300,17 +303,11 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.classifier_.predict(self.reducer_.transform(X))
 
-    @available_if(_classifier_has("predict_proba"))
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, where the classifier has them."""
         check_is_fitted(self)
         return self.classifier_.predict_proba(self.reducer_.transform(X))
-
-    @available_if(_classifier_has("decision_function"))
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Values of the classifier's decision function, where it has one."""
-        check_is_fitted(self)
-        return self.classifier_.decision_function(self.reducer_.transform(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy on the rows whose labels in y are known (not -1)."""
@@ -323,3 +320,120 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = inner is not None and inner.input_tags.pairwise
         tags.input_tags.sparse = inner is None or inner.input_tags.sparse
         return tags
+
+
+class QuerySplit(BaseCrossValidator):
+    """Folds of the queries; documents take part in every training set, and are what every fold searches.
+
+    The rows are those of one data frame with queries and documents, whose index names them. With ``groups``, such as the topic
+    of each row, the queries of a group are scored together, so that none of them is learnt from.
+
+    Parameters
+    ----------
+    pairs : array-like of shape (n_pairs, 2), or Pairs
+        The names of queries, each with the name of a document that belongs to it. A row that is in the first column is a query,
+        and every other row is a document.
+    cv : int or splitter, default=5
+        How many folds, not shuffled, or a splitter that divides the queries.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lapwing.selection import QuerySplit
+    >>> X = pd.DataFrame({"x": [0.0, 1, 2, 3]}, index=["question 1", "question 2", "page 1", "page 2"])
+    >>> pairs = [("question 1", "page 2"), ("question 2", "page 1")]
+    >>> for train, test in QuerySplit(pairs, 2).split(X):
+    ...     print(train, test)
+    [1 2 3] [0 2 3]
+    [0 2 3] [1 2 3]
+    """
+
+    def __init__(self, pairs: ArrayLike | Pairs, cv: int | BaseCrossValidator = 5):
+        self.pairs = pairs
+        self.cv = cv
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows to train with and rows to score, fold by fold."""
+        asks = _names_of(X, self.pairs)[1]
+        queries, documents = np.flatnonzero(asks), np.flatnonzero(~asks)
+        splitter = _splitter(self.cv, KFold if groups is None else GroupKFold)
+        own = None if groups is None else np.asarray(groups)[queries]
+        for train, test in splitter.split(np.zeros((queries.size, 1)), None, own):
+            yield np.sort(np.r_[queries[train], documents]), np.sort(np.r_[queries[test], documents])
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds."""
+        return _splitter(self.cv, KFold).get_n_splits(X, y, groups)
+
+
+def search_scorer(pairs: ArrayLike | Pairs, *, k: int = 10) -> Callable[..., float]:
+    """A scorer of how well queries find their documents, for ``scoring=`` of scikit-learn: nDCG at k, 1 at best.
+
+    Each query among the rows to score searches the documents among them, nearest by angle first. A document counts 1, or the
+    weight of its pair (:func:`sklearn.metrics.ndcg_score`). Queries whose documents are not among the rows are left out.
+
+    Parameters
+    ----------
+    pairs : array-like of shape (n_pairs, 2), or Pairs
+        The names of queries, each with the name of a document that belongs to it. The rows to score come as a data frame, whose
+        index names them.
+    k : int, default=10
+        How many documents are looked at.
+
+    Examples
+    --------
+    Pages are to be found by questions, which differ from them in half of the columns. Each fold of the questions is searched for
+    among all pages, by directions that pairs of the other questions taught.
+
+    >>> import numpy as np, pandas as pd
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from lapwing import RCA
+    >>> from lapwing.graphs import Pairs
+    >>> from lapwing.selection import QuerySplit, search_scorer
+    >>> rng = np.random.RandomState(0)
+    >>> pages = rng.randn(200, 8)
+    >>> questions = pages + rng.randn(200, 8) * [0.1, 0.1, 0.1, 0.1, 3, 3, 3, 3]
+    >>> names = np.array([f"{kind} {i}" for kind in ("question", "page") for i in range(200)])
+    >>> X = pd.DataFrame(np.vstack([questions, pages]), index=names)
+    >>> pairs = Pairs(names.reshape(2, 200).T, by_id=True)
+    >>> judged = {"cv": QuerySplit(pairs), "scoring": search_scorer(pairs)}
+    >>> search = GridSearchCV(RCA(4, pairs=pairs), {"ridge": [0.01, 1.0]}, **judged).fit(X)
+    >>> search.best_params_, bool(search.best_score_ > 0.9)
+    ({'ridge': 0.01}, True)
+    """
+    return partial(_score_search, pairs, check_count("k", k))  # as labelled_scorer does
+
+
+def _score_search(pairs: Any, k: int, estimator: Any, X: Any, y: Any = None) -> float:
+    names, asks = _names_of(X, pairs)
+    Z = normalize(np.asarray(estimator.transform(X), dtype=np.float64))
+    query, document = ({name: i for i, name in enumerate(names[part])} for part in (asks, ~asks))
+    weights = getattr(pairs, "weights", None)
+    listed = getattr(pairs, "must_link", pairs)
+    weighed = zip(listed, np.ones(len(listed)) if weights is None else weights, strict=True)
+    belongs = [(query[a], document[b], weight) for (a, b), weight in weighed if a in query and b in document]
+    if not belongs:
+        raise ValueError("no query among the rows to score has a document among them; split with QuerySplit(pairs)")
+    rows, columns, values = map(np.array, zip(*belongs, strict=True))
+    relevance = sparse.csr_array((values, (rows, columns)), shape=(len(query), len(document)))  # weights add up
+    asked, total = np.unique(rows), 0.0
+    for part in (asked[some] for some in row_blocks(asked.size, len(document))):
+        total += len(part) * ndcg_score(relevance[part].toarray(), Z[asks][part] @ Z[~asks].T, k=k)
+    return total / asked.size
+
+
+def _names_of(X: Any, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The names of the rows, and which of them are queries."""
+    if not hasattr(X, "iloc"):
+        raise ValueError(
+            f"pairs know queries and documents by their names, and X of type {type(X).__name__} has none; pass X as a pandas "
+            "data frame whose index holds them"
+        )
+    names = np.asarray(X.index, dtype=object)
+    first = {pair[0] for pair in getattr(pairs, "must_link", pairs)}
+    asks = np.array([name in first for name in names], dtype=bool)
+    if asks.all() or not asks.any():
+        raise ValueError(
+            f"X has {asks.sum()} queries of pairs and {(~asks).sum()} documents; both must be among its rows"
+        )
+    return names, asks
