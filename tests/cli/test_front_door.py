@@ -136,8 +136,8 @@ def test_coordinates_beside_predictions():
     stored = read("both.parquet", label="prediction", id="customer_id")
     np.testing.assert_allclose(stored.X, plain.X, atol=1e-9)
     np.testing.assert_array_equal(stored.y, both.y)
-    refused = run("transform", "predicting.lapwing", "customers.csv", "-o", "both.npy", code=1).stderr
-    assert "a .npy file holds numbers alone" in refused
+    refused = run("transform", "predicting.lapwing", "customers.csv", "-o", "both.npy", code=2).stderr
+    assert "an array of numbers has no classes" in refused
     classifier = Pipeline(
         [*load("plain.lapwing").steps, ("knn", KNeighborsClassifier(1, algorithm="brute").fit(plain.X, both.y))]
     )

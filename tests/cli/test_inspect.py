@@ -45,7 +45,6 @@ def test_every_model(model, rows, y, tmp_path):
         modes = [P.tolist() for P in fitted.eigenvalues_]
         assert facts["eigenvalues"] == modes
         assert "; ".join(", ".join(f"{value:.4g}" for value in mode) for mode in modes) in shown.stdout
-        assert facts["arrays"]["components_[1]"] == list(fitted.components_[1].shape)
 
 
 def test_steps_that_do_not_know_the_names_of_their_columns(tmp_path):

@@ -64,7 +64,7 @@ def compare(
     start, label = clock.perf_counter(), reading.label
     check_output(output, data, label)
     if atlas is not None:
-        check_output(atlas, data, label, beside=output)
+        check_output(atlas, data, label)
     aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
     if len(aside) > 1 or label in aside.values():
         refuse("one column divides the rows, and it is not the label", "--group, --time")
@@ -166,16 +166,18 @@ def transform(
     from ..tables import batches, write
     from . import _model as work
 
-    label, id = reading.label, reading.id
+    label, id, is_npy = reading.label, reading.id, output.lower().endswith(".npy")
     check_output(output, model, data, label, stdout=True)
     start, whole = clock.perf_counter(), work.loaded(model, import_)
     taken = work.Taken(whole)  # which does the first step, where that prepares columns
     outputs = work.outputs_of(whole if taken.preparation is None else whole[1:], coordinates)
+    if is_npy and (label or id or not hasattr(whole, "transform")):
+        refuse("an array of numbers has no classes and names; write .parquet or .csv")
     columns = {"label": label or "label", "id": id or "id"}
     with Progress("projecting rows", None, "done") as update:
         tables = batches(data, mixed=True, features=taken.names, n_features=whole.n_features_in_, **reading.read)
         tables = work.projected(outputs, tables, taken, update, data)
-        if output.lower().endswith(".npy") and not (label or id):  # what a file brings of itself stays behind
+        if is_npy:
             tables = (replace(table, y=None, ids=None) for table in tables)
         if output == "-" and sys.stdout.isatty():
             tables, columns = map(work.safe, tables), {role: visible(name) for role, name in columns.items()}

@@ -60,11 +60,10 @@ GOALS = {
     "representation": "Representation: principal components that a graph or labels guide",
     "features": "Features: choose some of the columns",
 }
-# The graphs of a formula: not those that operators or a matrix make. On may apply some transformers to the rows.
-NOT_WRITTEN = ("Combination", "Empty", "Graph", "Intersection", "Precomputed", "Scaled", "Union")
+# What a formula may call: graphs, and the transformers that On may apply to the rows.
 TRANSFORMERS = (PCA, TruncatedSVD, MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler)
-KNOWN = {name: cls for name, cls in vars(graphs).items() if name in {*graphs.__all__} - {*NOT_WRITTEN} and isclass(cls)}
-KNOWN |= {cls.__name__: cls for cls in TRANSFORMERS}
+CALLED = (*(getattr(graphs, name) for name in graphs.__all__), *TRANSFORMERS)
+KNOWN = {cls.__name__: cls for cls in CALLED if isclass(cls)}
 SIGNS = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
     **{ast.BitAnd: operator.and_, ast.BitOr: operator.or_},
@@ -163,18 +162,14 @@ def configured(method: str, choice: Choice, parameters: dict[str, Any]) -> Any:
     if _key(method) == "umap":
         refuse("UMAP has no place in a model file, so it is only compared", "--method")
     estimator = named(method, comparison.METHODS | {name: cls() for name, cls in METHODS.items()}, "--method")
-    name, known = type(estimator).__name__, estimator.get_params()
+    known = estimator.get_params()
     steps = [f"{step}__n_components" for step, _ in getattr(estimator, "steps", [])]
     size = [own for own in (*steps, "n_features_to_select", "n_components") if own in known][-1]
     for key in parameters:
         if key == size or key.partition("__")[0] == "graph":
             option = "-d" if key == size else "--graph, as in 'KNN(9, weights=\"binary\")'"
             refuse(f"{key} is given by {option}", "--param")
-        if key not in known:
-            refuse(f"{name} has no parameter {key!r}; {did_you_mean(key, known)}", "--param")
     if choice["graph"] is not None:
-        if "graph" not in known:
-            refuse(f"{name} has no graph", "--graph")
         parameters = parameters | {"graph": parsed(choice["graph"])}
     if choice["dimensions"] is not None:
         parameters = parameters | {size: _number(choice["dimensions"])}
@@ -229,16 +224,6 @@ def leaks_of_ids(prepared: Any) -> list[Any]:
     found = comparison.find_leaks(table.ids[:, None], table.y, feature_names=names[:1])
     order = ", so the order of the rows may tell the labels; the column itself is left out already"
     return [leak._replace(message=leak.message.partition(": is it known")[0] + order) for leak in found]
-
-
-def tell_leaks(prepared: Any) -> None:
-    """Warn of columns that alone tell the labels, and of copies of rows."""
-    table = prepared.table
-    if table.y is None or table.image_shape is not None:
-        return
-    X = table.X if prepared.given is None else prepared.given
-    for leak in [*leaks_of_ids(prepared), *comparison.find_leaks(X, table.y, feature_names=source_columns(prepared))]:
-        warn(f"warning: {leak.message}")
 
 
 def source_columns(prepared: Any) -> list[str] | None:
@@ -296,8 +281,10 @@ def fitted(estimator: Any, choice: Choice, data: str, reading: Reading, judge: s
         table = _settled(estimator, table, choice, column)
     elif given.y is not None:
         say(f"the {column} are quantities, not classes, and are NOT USED")
-    if table.y is not None and not takes_numbers:
-        tell_leaks(prepared)
+    if table.y is not None and not takes_numbers and table.image_shape is None:
+        X, names = given.X if prepared.given is None else prepared.given, source_columns(prepared)
+        for leak in [*leaks_of_ids(prepared), *comparison.find_leaks(X, given.y, feature_names=names)]:
+            warn(f"warning: {leak.message}")
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
         raise ValueError(
             f"{data}: {method_name(estimator)} takes no sparse data; write it as dense rows, or use lpp or lpi"
@@ -524,8 +511,9 @@ def safe(table: Any) -> Any:
 
 def print_model(model: Any, path: str, json: bool) -> None:
     """Print what is in a model."""
-    estimator, names = _reducer(model), output_names(model)
-    steps = flattened(model)
+    steps, names = flattened(model), output_names(model)
+    estimator = next((step for step in reversed(steps) if isinstance(step, Reducer)), last_step(model))
+    arrays = {name: value.shape for name, value in vars(estimator).items() if hasattr(value, "shape")}
     classifier = getattr(final_step(model), "classifier_", None)
     parts = [*steps, *([] if classifier is None else [classifier])]
     facts = {
@@ -539,7 +527,7 @@ def print_model(model: Any, path: str, json: bool) -> None:
         "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": None if names is None else len(names),
         **{name: getattr(estimator, f"{name}_", None) for name in LEARNT},
-        "arrays": {name: list(array.shape) for name, array in _arrays(estimator)},
+        "arrays": arrays,
         "file": {**versions(path), "bytes": os.path.getsize(path)},
     }
     if json:
@@ -591,19 +579,6 @@ def _shown(value: Any) -> str:
         parts = list(map(_shown, value))
         return some(parts) if all(isinstance(part, str | int | float) for part in value) else "; ".join(parts)
     return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
-
-
-def _reducer(model: Any) -> Any:
-    """The last estimator of lapwing in a model, or the last step of the model where there is none."""
-    ours = [step for step in flattened(model) if isinstance(step, Reducer)]
-    return ours[-1] if ours else last_step(model)
-
-
-def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays that an estimator has learnt, by name; one per mode for images."""
-    for name, value in vars(estimator).items():
-        parts = {f"{name}[{i}]": part for i, part in enumerate(value)} if isinstance(value, list) else {name: value}
-        yield from ((place, part) for place, part in parts.items() if isinstance(getattr(part, "shape", None), tuple))
 
 
 def _columns(model: Any) -> dict[str, list[str]] | None:

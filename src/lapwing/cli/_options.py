@@ -28,8 +28,7 @@ SHOWN = 8  # how many eigenvalues and names are printed
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # The options of all commands, as they are typed and with what stands for their values, and what each is for.
 OPTIONS = {
-    "--label -l COL": "Column of the labels: a name, or a number (-1 is the last). For a matrix also a file. .npz, svmlight and "
-    "image folders bring their own.",
+    "--label -l COL": "Column of the labels: a name, or a number (-1 is the last). For a matrix also a file.",
     "--id COL": "Column that names rows.",
     "--drop COLS": "Columns to leave out: a,b. May be repeated.",
     "--method -m NAME": "Of lapwing methods; or pca, lda and others of compare.",
@@ -50,8 +49,7 @@ OPTIONS = {
     "--predict": "A classifier in the space (--judge) names the class: transform writes predictions.",
     "--coordinates": "Of a model that predicts, write the coordinates beside the predictions.",
     "--loadings N": "Show the features of largest loading instead, so many of each component.",
-    "--import MODULE": "A module of yours that defines the model's estimator or graphs: installed, or in this folder. May be "
-    "repeated.",
+    "--import MODULE": "A module with an estimator or graphs of yours, installed or in this folder. May be repeated.",
     "--json": "Print JSON.",
 }
 ADVANCED = {
@@ -175,8 +173,8 @@ def quoted(column: str) -> str:
     return '"{}"'.format(column.replace('"', '""')) if re.search('[,"\r\n]', column) else column
 
 
-def check_output(output: str, *inputs: str | None, stdout: bool = False, beside: str | None = None) -> None:
-    """Raise, before any work is done, where an output would replace a file that is read, or another output (``beside``)."""
+def check_output(output: str, *inputs: str | None, stdout: bool = False) -> None:
+    """Raise, before any work is done, where an output would replace a file that is read, or cannot be written."""
     from ..tables import files_of
 
     if output == "-":
@@ -184,8 +182,6 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
     place, read = os.path.realpath(output), [file for path in inputs if path for file in files_of(path)]
     if os.path.isfile(output) and any(os.path.exists(file) and os.path.samefile(output, file) for file in read):
         refuse(f"{output} is read by this command; choose another file")
-    if beside is not None and place == os.path.realpath(beside):
-        refuse(f"{output} is written by this command already; choose another file")
     if os.path.isdir(output):
         refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
     is_special = os.path.exists(output) and not os.path.isfile(output)  # a pipe or a device
@@ -239,7 +235,7 @@ def print_json(value: Any) -> None:
     """Print a result for programs. Numbers that JSON does not have become null."""
 
     def plain(part: Any) -> Any:
-        if is_dataclass(part) and not isinstance(part, type):
+        if is_dataclass(part) and not isinstance(part, type) and hasattr(part, "holds"):  # a certificate
             return asdict(part)
         return part.tolist() if hasattr(part, "tolist") and not isinstance(part, type) else str(part)
 
