@@ -40,7 +40,7 @@ class Wrong(Data):
 
 
 def test_a_wrong_kind_is_told():
-    with pytest.raises(AssertionError, match="form 0 of tall rows is off by"):
+    with pytest.raises(AssertionError, match="form 0 of tall rows is not that of Data"):
         check_data(Wrong)
 
 

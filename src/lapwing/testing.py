@@ -341,10 +341,11 @@ def check_data(make: Callable[[np.ndarray, np.ndarray], Any], *, rtol: float = 1
         y = np.where(np.arange(len(X)) % 5 == 4, -1, np.arange(len(X)) % 3)
         expected, found = Data(X, y), make(X, y)
         for verb, apply in _verbs(rng, expected).items():
-            _require_equal(f"{verb} of {name} rows", found.host(apply(found)), apply(expected), rtol)
+            same = _close(found.host(apply(found)), apply(expected), rtol)
+            _expect(same, f"{verb} of {name} rows is not that of Data")
         for request in (Request(3), Request(3, "cosine"), Request(2, among="same_class")) if neighbors else ():
             for one, other in zip(found.nearest(request), expected.nearest(request), strict=True):
-                _require_equal(f"nearest of {name} rows, {request}", one, other, rtol)
+                _expect(_close(one, other, rtol), f"nearest of {name} rows, {request}, are not those of Data")
 
 
 def _verbs(rng: np.random.RandomState, data: Data) -> dict[str, Callable[[Any], Any]]:
@@ -375,10 +376,3 @@ def _verbs(rng: np.random.RandomState, data: Data) -> dict[str, Callable[[Any], 
         "in_coordinates": lambda data: data.in_coordinates(N, about).gram(np.zeros(2)),
         "stacked": lambda data: data.stacked(data.X[:3]).squares,
     }
-
-
-def _require_equal(what: str, found: Any, expected: Any, rtol: float) -> None:
-    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-    _expect(found.shape == expected.shape, f"{what} has the shape {found.shape}, and {expected.shape} is right")
-    apart, size = np.abs(found - expected).max(initial=0.0), np.abs(expected).max(initial=0.0)
-    _expect(apart <= rtol * (size or 1.0), f"{what} is off by {apart:.3g}, and the largest is {size:.3g}")

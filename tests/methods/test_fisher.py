@@ -180,9 +180,9 @@ def test_features_of_nystroem_are_landmarks():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"gamma": 0.1}, r"do not act beside features=RBFSampler\(random_state=0\)"),
-        ({"kernel": "precomputed"}, "kernel=, gamma= and landmarks= do not act"),
-        ({"landmarks": 5}, "and landmarks= do not act"),
+        ({"gamma": 0.1}, r"features=RBFSampler\(random_state=0\) takes their place"),
+        ({"kernel": "precomputed"}, "leave kernel=, gamma= and landmarks= out"),
+        ({"landmarks": 5}, "and landmarks= out"),
     ],
 )
 def test_parameters_of_a_kernel_stand_in_its_features(given, said):

@@ -18,6 +18,7 @@ from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..reducers import WORDS, FeatureSelector, Found, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer
 
 NEIGHBORS = "L of a neighbour graph"
+WORDS["propagate"] = lambda: Propagated(KernelLPP("auto", graph="supervised"))
 EXAMPLE = """
     Examples
     --------
@@ -48,14 +49,6 @@ class About(NamedTuple):
             method.__doc__ = f"{method.__doc__.rstrip()}\n{EXAMPLE.format(name=method.__name__)}"
         if method.__module__.startswith(f"{__package__}."):
             method.__module__ = __package__.partition(".")[0]
-
-
-def propagated() -> Graph:
-    """The graph that ``graph="propagate"`` stands for."""
-    return Propagated(KernelLPP("auto", graph="supervised"))
-
-
-WORDS["propagate"] = propagated
 
 
 class LPP(LinearReducer):

@@ -158,11 +158,8 @@ class GLPCA(_Representing):
         blocks = [np.arange(rows.start, rows.stop) for rows in row_blocks(data.n, data.d)]
         U = sum(Q[rows].T @ (data.rows_at(rows) - mean) for rows in blocks)
         self.mean_, self.components_ = mean.astype(data.X.dtype), U.astype(data.X.dtype)
-        total = left = 0.0
-        for rows in blocks:
-            X = data.rows_at(rows) - mean
-            total, left = total + np.vdot(X, X), left + np.sum((X - Q[rows] @ U) ** 2)
-        self.reconstruction_error_ = float(np.sqrt(left / total))
+        left = sum(np.sum((data.rows_at(rows) - mean - Q[rows] @ U) ** 2) for rows in blocks)
+        self.reconstruction_error_ = float(np.sqrt(left / (data.n * np.sum(data.deviations**2))))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row of (2): ``((1 - b) + b d / xi - g) q = (1 - b) / lambda U'x + b / xi sum_j w_j q_j`` for eigenvalue g.
@@ -452,9 +449,8 @@ class _Variance(LinearReducer):
         """The terms of the graph, which must be built on all rows and must not repel."""
         graph = graphs.graph
         if graphs.is_sampled or graphs.repels or not (graph.is_laplacian and graph.is_semidefinite):
-            message = f"graph={graph!r} repels, has no Laplacian, or samples the rows"
-            name = type(self).__name__
-            raise ValueError(f"{message}, and {name} needs all of a graph that attracts; leave that part out")
+            what = f"{type(self).__name__} needs all of a graph that attracts; leave that part out"
+            raise ValueError(f"graph={graph!r} repels, has no Laplacian, or samples the rows, and {what}")
         return self._terms(data, graphs)
 
 
@@ -584,9 +580,7 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
         name = labels[np.argmax(classes == 0)] if self.background is None else self.background
         behind = known & [label == name for label in labels]
         if not behind.any():
-            found = ", ".join(
-                sorted({str(label) for label, code in zip(labels, classes, strict=True) if code >= 0})[:9]
-            )
+            found = ", ".join(sorted({str(labels[row]) for row in np.flatnonzero(known)})[:9])
             raise ValueError(f"background={self.background!r} is no label in y, which has {found}")
         interest, background = covariance(known & ~behind), covariance(behind)
         return Problem([interest.scaled(-1.0), background.scaled(alpha)], ORTHOGONAL)  # (1)

@@ -23,8 +23,6 @@ from ..reducers import Found, FreeReducer, LinearReducer
 from ..solvers import Solution, fix_signs, single_blas_thread, solve
 from .locality import NEIGHBORS, About
 
-# The value of ridge="auto" for documents, in units of the constraint's mean eigenvalue, from validation splits.
-RIDGE = 10.0
 TOLERANCE = 1e-12  # conjugate gradients stop at this share of the right-hand side
 MOST_STEPS = 2000  # or fail after so many steps
 EXPRESSED = 1e-5  # terms express the eigenvectors of the graph where a regression without a ridge misses them by less
@@ -248,8 +246,7 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
             raise ValueError("ridge=0 leaves the regression without an answer of dependent features; use ridge > 0")
         check_below_one("lasso", self.lasso)
         if graphs.is_sampled:
-            message = f"graph={graphs.graph!r} samples the rows, and has eigenvectors for these alone"
-            raise ValueError(f"{message}; leave queries out, or use LPP")
+            raise ValueError(f"graph={graphs.graph!r} samples the rows; leave queries out, or use LPP")
         mean = data.mean(problem.degrees)
         return Coordinates(data, mean, np.transpose, mean)
 
@@ -360,7 +357,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_tensors = _takes_blocks = _takes_weights = False  # the regression reads documents one by one, and in memory
-    _rules: ClassVar[Rules] = Rules(ridge=RIDGE, unit_length=True)
+    _rules: ClassVar[Rules] = Rules(ridge=10.0, unit_length=True)  # the ridge is from validation splits
     _choices: ClassVar[dict] = {"normalize": ("auto", None, "degree"), "scaling": ("auto", "unit", "constraint")}
     default_graph: ClassVar[Any] = staticmethod(partial(KNN, metric="cosine", weights="dot"))
 

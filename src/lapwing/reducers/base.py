@@ -354,8 +354,7 @@ def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: b
     elif sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
         return Precomputed(graph)
     else:
-        words = '"supervised", "semi", "propagate"'
-        what = f"None, a number of neighbours, {words}, a lapwing graph, or a matrix of weights"
+        what = 'None, a number of neighbours, "supervised", "semi", "propagate", a lapwing graph, or a matrix'
         raise ValueError(f"{name}={repr(graph)[:97]} must be {what}")
     if semi and found.reads_labels:
         found = KNN(size or 5)
@@ -408,8 +407,7 @@ def warn_of_ties(model: Any, data: Data, problem: Problem, graphs: auto.GraphFac
         message = f"{what}; the others are arbitrary: use n_components={most}, or add a graph of neighbours"
     # Those of a graph in more pieces than directions are equal as well, and n_connected_components_ says so.
     elif is_tied and (model.n_connected_components_ or 1) <= k + 1:
-        what = "and which of their directions is kept is arbitrary"
-        message = f"eigenvalues {k} and {k + 1} are equal, {what}; change n_components"
+        message = f"eigenvalues {k} and {k + 1} are equal, so that rounding chooses a direction; change n_components"
     else:
         return
     warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())

@@ -312,8 +312,7 @@ class KernelReducer(ProjectingReducer):
     def _in_features(self, data: Data) -> Data:
         """The rows as ``features=`` maps them, which is fitted to all of them, or to the first of several batches."""
         if self.kernel != "rbf" or self.landmarks is not None or not isinstance(self.gamma, str):
-            what = "kernel=, gamma= and landmarks= do not act beside features="
-            raise ValueError(f"{what}{self.features!r}; leave them out")
+            raise ValueError(f"leave kernel=, gamma= and landmarks= out: features={self.features!r} takes their place")
         seen = hasattr(self, "moments_")
         scale = self.scale_ if seen else auto.units(self, self._graphs(data), None, data)
         rows = data if scale is None else data.divided(scale)
