@@ -28,7 +28,7 @@ from lapwing import blocks as in_blocks
 from lapwing.graphs import KNN
 
 CLUSTERS, N_COMPONENTS = 50, 16
-RESULTS = ("_result", "joined", "loads")
+RESULTS = ("result", "joined", "loads")
 PASSES = ("moments", "search", "take")  # in the order in which a fit makes them
 
 
@@ -73,12 +73,12 @@ class Watch:
     def __exit__(self, *exception: object) -> None:
         in_blocks.computed = self._own
 
-    def computed(self, tasks: list, doing: str) -> list:
+    def computed(self, tasks: list) -> list:
         before, start = logs(self.client)[2], time.perf_counter()
-        result = self._own(tasks, doing)
+        result = self._own(tasks)
         seconds = time.perf_counter() - start
         sent, received, after = logs(self.client)
-        parts = sizes(sent, "_result") or sizes(sent, "joined")
+        parts = sizes(sent, "result") or sizes(sent, "joined")
         self.passes[PASSES[len(self.passes)]] = {
             "seconds": round(seconds, 3),
             "tasks": after - before,

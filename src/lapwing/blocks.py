@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import cached_property, partial, reduce
 from importlib import import_module
-from itertools import count
 from operator import add, methodcaller
 from typing import Any, NamedTuple
 
@@ -115,12 +114,12 @@ class DaskBlocks(Blocks):
         results, join = self._results(function, range(len(self._sizes))), require("dask", "dask").delayed(joined)
         while len(results) > 1:
             results = [join(results[i : i + FAN_IN]) for i in range(0, len(results), FAN_IN)]
-        return computed(results, doing)[0]
+        return computed(results)[0]
 
     def take(self, rows: np.ndarray) -> Block:
         """Some rows, given by ascending numbers. Each goes straight from its block to this process."""
         holding = np.unique(np.searchsorted(self._starts, rows, side="right") - 1)
-        found = computed(self._results(partial(taken, rows), holding), "reading rows")
+        found = computed(self._results(partial(taken, rows), holding))
         return np.concatenate([block for ((block,),) in found])
 
     def projected(self, project: Callable[[Block], Block], n_out: int) -> Any:
@@ -142,14 +141,9 @@ def sent(thing: Any) -> Any:
     return require("dask", "dask").delayed(pickle.loads, pure=False)(stored)
 
 
-def computed(tasks: list, doing: str) -> list:
+def computed(tasks: list) -> list:
     """The results of tasks. On this machine blocks share the cores, so that each has one BLAS thread."""
-    done = count(1)
-    with (
-        Progress(doing, None, "tasks") as progress,
-        require("dask.callbacks", "dask").Callback(posttask=lambda *_: progress(next(done))),
-        threadpool_limits(1, user_api="blas"),
-    ):
+    with threadpool_limits(1, user_api="blas"):
         return list(require("dask", "dask").compute(*tasks))
 
 

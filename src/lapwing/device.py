@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 
 from . import data as rows_of_numpy
 from ._extras import require
-from ._validation import class_codes, is_foreign
+from ._validation import is_foreign
 from .data import EPS, FAR, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
 from .neighbors import SPARE, Request, bound, is_named
 from .operators import Structured
@@ -29,12 +29,10 @@ from .operators import Structured
 CPU = 1  # the number by which DLPack calls the CPU
 EXACT_ROWS = 2_000_000  # up to this many rows on a GPU, default graphs search for the neighbours of all rows
 TREE_COLUMNS = 15  # among up to this many columns, the trees of the CPU are faster than products on a device
+FEW_ROWS = 4096  # and among up to this many rows, the CPU searches as well
 BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
 MANY_ENTRIES = 1 << 25
-FEW_ROWS = 4096  # among up to this many rows, neighbours are found by products in float64, and among more by a screen
 FEW_CLASSES = 64  # the sums of up to this many classes come from one product
-FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
-FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
 # The names of attributes that hold what was learnt, by an estimator or by the steps of a pipeline.
 LEARNT = re.compile(r"^_|(?<!feature_names_in)_$|^(steps|transformer_list)$")
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
@@ -270,47 +268,27 @@ class TorchData(Data):
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
         return super().form_diagonal(M, about) if M.is_diagonal else np.diagonal(self.form(M, about)).copy()
 
-    # ---- classes
-
-    @cached_property
-    def codes(self) -> Any:
-        """The classes of the rows on the device, 0 ... c - 1, and -1 where unknown. Whole numbers are sorted there."""
-        y = self.labels
-        if isinstance(y, np.ndarray) and y.dtype.kind in "iu":
-            y = self.own(y.astype(np.int64))
-        if not self.torch.is_tensor(y) or y.shape != (self.n,) or y.is_floating_point():
-            return self.own(class_codes(self.y, self.n)[0])
-        names, places = self.torch.unique(y.to(self.tensor.device), return_inverse=True)
-        return self.own(class_codes(host(names), len(names))[0])[places]
-
-    @cached_property
-    def classes(self) -> np.ndarray:
-        return host(self.codes)
-
     def class_sums(self, labelled: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, Callable, np.ndarray]:
         """The means of the classes, their numbers and their sizes, as a summary takes them; unknown labels are the last class.
 
         With them come a function from one weight per class to the sum of the scatters of the classes about their means, and
         the share of the rows that are not 0, of each column.
         """
-        codes = self.codes if labelled else self.torch.full((self.n,), -1, device=self.tensor.device)
+        codes = self.own(self.classes if labelled else np.full(self.n, -1))
         size, first = int(codes.max()) + 2, self.tensor[0].double()
         places = codes % size
         parts = list(zip(self.blocks, places.split(self.step), strict=True))
         counts = self.torch.bincount(places, minlength=size)
         sums = sum(class_totals(block.double() - first, own, size) for block, own in parts)
         means, there = first + sums / counts.clamp(min=1)[:, None], np.flatnonzero(host(counts))
-        known: dict[bytes, np.ndarray] = {}
 
         def scatter(weights: np.ndarray) -> np.ndarray:
-            scale, shares = float(np.abs(weights).max()) or 1.0, np.zeros(size)
-            shares[there] = weights / scale
-            key, w = shares.tobytes(), self.own(shares)
-            if key not in known:  # one pass over the rows for all weights that are in the same proportion
-                within = ((block.double() - means[own], w[own, None]) for block, own in parts)
-                total = host(sum(rows.T @ (each * rows) for rows, each in within))
-                known[key] = (total + total.T) / 2
-            return scale * known[key]
+            each = np.zeros(size)
+            each[there] = weights
+            w = self.own(each)
+            within = ((block.double() - means[own], w[own, None]) for block, own in parts)
+            total = host(sum(rows.T @ (w * rows) for rows, w in within))
+            return (total + total.T) / 2
 
         y = np.where(there < size - 1, there, -1) if labelled else None
         shares = host(sum((block != 0).sum(0) for block in self.blocks)) / self.n
@@ -325,27 +303,16 @@ class TorchData(Data):
         return Screen(self.tensor)
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
-        if self.d <= TREE_COLUMNS:
+        if self.d <= TREE_COLUMNS or members.size <= max(FEW_ROWS, 8 * m):
             cols, beyond = super().candidates(queries, members, m)
             return self.own(cols), self.own(beyond)
         numbers, others, everyone = self.own(queries), self.own(members), members.size == self.n
         X = self.tensor if everyone else self.tensor[others]
         Q = X if np.array_equal(queries, members) else self.tensor[numbers]
-        if len(X) > max(FEW_ROWS, 8 * m):
-            screen = self.screen if everyone else TorchData(X).screen
-            places, beyond = screen.candidates(Q, m, max(1, m - 1 - SPARE))
-            # Where there is no candidate stands the query, which is not its own neighbour.
-            return self.torch.where(places < 0, numbers[:, None], others[places]), beyond
-        centre = X.double().median(dim=0).values  # products of far rows lose digits
-        X, found = X.double() - centre, []
-        half = X.square().sum(1) / 2
-        for part in Q.split(max(1, self.entries // len(X))):
-            rows = part.double() - centre
-            own = rows.square().sum(1) / 2
-            near, places = self.torch.addmm(half, rows, X.T, alpha=-1).topk(m, dim=1, largest=False)
-            found.append((others[places], bound(near[:, -1] + own, own, self.d, EPS)))
-        cols, beyond = map(self.torch.cat, zip(*found, strict=True))
-        return cols, beyond
+        screen = self.screen if everyone else TorchData(X).screen
+        places, beyond = screen.candidates(Q, m, max(1, m - 1 - SPARE))
+        # Where there is no candidate stands the query, which is not its own neighbour.
+        return self.torch.where(places < 0, numbers[:, None], others[places]), beyond
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         Q, X = self.tensor[self.own(queries)].double(), self.tensor[self.own(members)]
@@ -413,17 +380,10 @@ class TorchData(Data):
         return TorchData(self.torch.cat([self.tensor, self.own(X).to(self.tensor.dtype)]))
 
     def project(self, mean: Any, components: Any) -> Any:
-        """One product, from which that of the mean is subtracted. A far mean comes off the rows first, some at a time."""
-        rows = self.tensor
-        V, about = (a.double() if self.torch.is_tensor(a) else self.own(host(a)).double() for a in (components, mean))
-        V, offset = V.T.to(rows.dtype), -(V @ about)
-        # The product comes first, so that the device is busy while the mean is looked at.
-        found = self.torch.addmm(offset.to(rows.dtype), rows, V)
-        apart = rows[:: max(1, self.n // FEW_LOOKED_AT)].double() - about
-        if bool(about.square().sum() > FAR_MEAN**2 * apart.square_().sum(1).mean()):
-            about = about.to(rows.dtype)
-            for block, out in zip(self.blocks, found.split(self.step), strict=True):
-                self.torch.mm(block - about, V, out=out)
+        """As that of rows of NumPy, some rows at a time."""
+        given = (a if self.torch.is_tensor(a) else self.own(host(a)) for a in (components, mean))
+        V, about = (array.to(self.tensor.dtype) for array in given)
+        found = self.torch.cat([(block - about) @ V.T for block in self.blocks])
         return found if self.device is None else self.device.to_caller(found)
 
 
