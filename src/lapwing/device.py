@@ -58,7 +58,8 @@ class Device:
     def to_caller(self, found: Any) -> Any:
         """A result, which is a NumPy array or a tensor, as an array of this library and device; a fitted estimator with such."""
         if isinstance(found, BaseEstimator):
-            vars(found).update(vars(change_arrays(found, self.to_caller)))
+            learnt = {name: value for name, value in vars(found).items() if LEARNT.search(name)}
+            vars(found).update({name: change_arrays(value, self.to_caller) for name, value in learnt.items()})
             return found
         if self.library == "torch" or not self.is_cpu:
             torch = sys.modules["torch"]
@@ -85,24 +86,21 @@ def host(array: Any) -> Any:
 def validated(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
 ) -> Data:
-    """Arrays of another library as a Data: a tensor, or NumPy rows whose ``device`` says where results go."""
-    device = Device(X) if fitting else shared_device(estimator, X)
+    """Arrays of another library as a Data: a tensor, or NumPy rows whose ``device`` says where results go.
+
+    A tensor is real and finite, in float32 or float64, with as many features as were fitted.
+    """
+    device, given = Device(X) if fitting else shared_device(estimator, X), X
     if device is None or (device.is_cpu and device.library != "torch"):
         weights = host(sample_weight)
         data = rows_of_numpy.validated(to_numpy(estimator), host(X), host(y), weights, fitting, least)
         data.host = data.host if device is None else host
-    elif sample_weight is not None:
+        data.given, data.device = X, device
+        return data
+    if sample_weight is not None:
         raise ValueError(f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, but X is none")
-    else:
-        rows = X.detach() if device.library == "torch" else require("torch", "gpu").from_dlpack(X)
-        data = TorchData(checked(estimator, rows, fitting, least or (2 if fitting else 1)), y)
-    data.given, data.device = X, device
-    return data
-
-
-def checked(estimator: Any, X: Any, fitting: bool, least: int) -> Any:
-    """A tensor in the form that is computed with: real, finite, in float32 or float64, with as many features as were fitted."""
-    torch = sys.modules["torch"]
+    torch, least = require("torch", "gpu"), least or (2 if fitting else 1)
+    X = X.detach() if device.library == "torch" else torch.from_dlpack(X)
     if X.dtype not in (torch.float32, torch.float64):
         if X.dtype.is_complex or X.dtype == torch.bool:
             raise ValueError(f"X holds {X.dtype}, and numbers are needed; convert it to float32 or float64")
@@ -114,14 +112,15 @@ def checked(estimator: Any, X: Any, fitting: bool, least: int) -> Any:
     if not fitting and X.shape[1] != (expected := estimator.n_features_in_):
         name = type(estimator).__name__
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {expected} features as input.")
-    lowest, highest = X.aminmax()
-    largest = float(torch.maximum(-lowest, highest))
+    data = TorchData(X, y)
+    data.given, data.device = given, device
+    lowest, highest = map(float, X.aminmax())
+    largest = max(-lowest, highest)
     if not largest < np.inf:
         raise ValueError("X contains NaN or infinity, or a value too large; remove or replace it")
-    least_entry = LEAST_ENTRY[str(X.dtype).removeprefix("torch.")]
-    if fitting and largest and not least_entry < largest < MOST_ENTRY:
+    if fitting and largest and not LEAST_ENTRY[data.dtype.name] < largest < MOST_ENTRY:
         raise ValueError(OUT_OF_RANGE)
-    return X
+    return data
 
 
 def shared_device(estimator: Any, X: Any) -> Device | None:
@@ -418,7 +417,7 @@ class DeviceMatrix:
     def __init__(self, n: int, first: Any, second: Any, weights: Any):
         self.n, self.first, self.second, self.weights = n, first, second, weights
         self.shape, self.nnz = (n, n), 2 * len(weights)
-        self.diagonal = partial(np.zeros, n)
+        self.diagonal, self.count_nonzero = partial(np.zeros, n), weights.count_nonzero  # of pairs
         self._sums: np.ndarray | None = None
 
     def __neg__(self) -> DeviceMatrix:
@@ -446,9 +445,6 @@ class DeviceMatrix:
             counts = torch.bincount(rows, minlength=self.n)
             self._sums = host(torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0))
         return self._sums
-
-    def count_nonzero(self) -> int:
-        return 2 * int(self.weights.count_nonzero())
 
     def tocsr(self, copy: bool = False) -> sparse.csr_array:
         """The same matrix on the host, which is always a copy."""
