@@ -127,14 +127,12 @@ def check_in_memory(X: Any, who: str) -> None:
 
 
 def rows_by_number(X: Any, who: str) -> Any:
-    """X, whose rows ``who`` takes by their numbers. A zarr array is loaded. Raise where X has no such rows in memory."""
+    """X in a form whose rows can be taken by their numbers. Raise where ``who`` has no such rows in memory."""
     check_in_memory(X, who)
-    package, name = type(X).__module__.partition(".")[0], type(X).__name__
+    package = type(X).__module__.partition(".")[0]
     if package == "zarr":
         return np.asarray(X)
-    if package == "pyarrow" and hasattr(X, "to_pandas"):
-        raise TypeError(f"{who} takes rows by their numbers, and X is a pyarrow {name}; pass X.to_pandas()")
-    return X
+    return X.to_pandas() if package == "pyarrow" else X
 
 
 # Class labels: 0 ... c - 1, and -1 where unknown

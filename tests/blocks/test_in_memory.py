@@ -104,9 +104,11 @@ def test_zarr_arrays_are_loaded_where_rows_are_chosen(tmp_path):
     np.testing.assert_array_equal(lapwing.stability(MODEL, stored, y, n_draws=3).angles, expected)
 
 
-def test_tables_of_pyarrow_are_refused_where_rows_are_chosen():
-    with pytest.raises(TypeError, match=r"stability takes rows by their numbers.*pass X\.to_pandas\(\)"):
-        lapwing.stability(MODEL, pa.table({f"x{i}": X[:, i] for i in range(6)}), y)
+def test_tables_of_pyarrow_are_taken_where_rows_are_chosen():
+    table = pa.table({f"x{i}": X[:, i] for i in range(6)})
+    expected = lapwing.stability(MODEL, X, y, n_draws=3).angles
+    np.testing.assert_allclose(lapwing.stability(MODEL, table, y, n_draws=3).angles, expected)
+    assert lapwing.loadings(lapwing.MMC(2).fit(table, y), table, y).features[0] == "x0"
 
 
 def test_semi_supervised_reads_blocks():

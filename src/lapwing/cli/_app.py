@@ -91,9 +91,8 @@ def compare(
     if not json:
         work.advise(found, [lines[found.choice[0]], projecting])
     loading = work.loading(data, reading, prepared, aside, sampled)
-    title = os.path.basename(os.path.normpath(data))
-    named = f": {label}" if label and not label.lstrip("-").isdigit() else ""
-    work.report(output, found, prepared, title + named, start, loading, lines[found.choice[0]])
+    title = ": ".join(filter(None, [os.path.basename(os.path.normpath(data)), label]))
+    work.report(output, found, prepared, title, start, loading, lines[found.choice[0]])
     if atlas is not None:
         from ..report import write_atlas
 
