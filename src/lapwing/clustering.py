@@ -98,10 +98,10 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         """
         self.__dict__.pop("labels_", None)  # bad input leaves the estimator unfitted
         check_in_memory(X, "NormalizedCut")
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+        n = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2).shape[0]
         k = check_count("n_clusters", self.n_clusters)
-        if k > X.shape[0]:
-            raise ValueError(f"n_clusters={k} is more than there are samples, n_samples={X.shape[0]}; use fewer")
+        if k > n:
+            raise ValueError(f"n_clusters={k} is more than there are samples, n_samples={n}; use fewer")
         check_choice("unit_rows", self.unit_rows, (True, False))
         self.maps_ = LaplacianEigenmaps(max(k - 1, 1), graph=self.graph).fit(X, y)
         self.embedding_ = self.maps_.embedding_
@@ -121,8 +121,6 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
             Weights that tie the rows to the fitted ones, instead of a search.
         """
         check_is_fitted(self)
-        check_in_memory(X, "NormalizedCut")
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self.kmeans_.predict(self._points(self.maps_.transform(X, links)))
 
     def _points(self, Y: np.ndarray) -> np.ndarray:

@@ -190,7 +190,7 @@ class Pairs(Graph):
         if (pairs[:, 0] == pairs[:, 1]).any():
             raise ValueError(f"Pairs has row {pairs[pairs[:, 0] == pairs[:, 1]][0, 0]} with itself; drop that pair")
         pairs, again = np.unique(np.sort(pairs, axis=1), axis=0, return_inverse=True)
-        weights = np.ones(len(pairs))
+        weights: np.ndarray = np.ones(len(pairs))
         if self.weights is not None:
             given = check_array(
                 self.weights, ensure_2d=False, ensure_min_samples=0, dtype=np.float64, input_name="weights"
@@ -333,9 +333,6 @@ def target_matrix(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
         raise ValueError(
             "the graph Target requires y to be passed, but the target y is None; NaN marks unknown targets"
         )
-    if getattr(getattr(y, "dtype", None), "ordered", False):  # ordered categories of pandas
-        codes = np.asarray(getattr(y, "cat", y).codes)
-        y = np.where(codes < 0, np.nan, codes)
     try:
         Y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
     except (TypeError, ValueError) as error:

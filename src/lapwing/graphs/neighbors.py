@@ -48,13 +48,15 @@ class Searching(Graph):
         return [Request(**{name: getattr(self, name) for name in Request._fields if hasattr(self, name)})]
 
 
+@dataclass(eq=False, repr=False)
 class NeighborGraph(Graph):
     """Graphs whose edges are weighted by their length."""
 
-    weights: Any
-    t: Any
-    metric: Any
-    metric_params: dict | None
+    _: KW_ONLY
+    weights: str | Callable[..., ArrayLike] = "heat"
+    t: float | str = "auto"
+    metric: str | Callable[..., float] = "euclidean"
+    metric_params: dict | None = None
 
     def _edges(self, data: Data) -> Edges:
         raise NotImplementedError
@@ -179,10 +181,6 @@ class KNN(Searching, NeighborGraph):
 
     n_neighbors: int = 5
     _: KW_ONLY
-    weights: str | Callable[..., ArrayLike] = "heat"
-    t: float | str = "auto"
-    metric: str | Callable[..., float] = "euclidean"
-    metric_params: dict | None = None
     among: str = "all"
     symmetry: str = "auto"
     search: str | BaseEstimator | None = None
@@ -238,11 +236,6 @@ class Radius(NeighborGraph):
     """
 
     radius: float = 1.0
-    _: KW_ONLY
-    weights: str | Callable[..., ArrayLike] = "heat"
-    t: float | str = "auto"
-    metric: str | Callable[..., float] = "euclidean"
-    metric_params: dict | None = None
 
     def _edges(self, data: Data) -> Edges:
         return self._within(data, np.arange(data.n), np.arange(data.n))

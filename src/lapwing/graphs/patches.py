@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -142,16 +142,19 @@ class Patches(NamedTuple):
     weights: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class PatchGraph(Searching):
     """A graph on patches, each of a row and its nearest neighbours, with weights inside the patch."""
 
-    n_neighbors: int
-    weights: str
-    distortion: float | None
-    dimension: float | None
-    origin: str | int
-    metric: Any
-    include_self: bool = True
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: str = "coding_length"
+    distortion: float | None = None
+    dimension: float | None = None
+    origin: str | int = "mean"
+    metric: str | Callable[..., float] = "euclidean"
+    metric_params: dict | None = None
+    include_self: ClassVar[bool] = True
 
     def patches(self, data: Data) -> Patches:
         """The patches of all rows and their weights."""
@@ -296,14 +299,7 @@ class CodingLength(PatchGraph):
     {0: 0.93, 1: 0.73, 2: 0.62, 3: 0.74, 5: 0.17, 4: 0.96}
     """
 
-    n_neighbors: int = 5
     _: KW_ONLY
-    weights: str = "coding_length"
-    distortion: float | None = None
-    dimension: float | None = None
-    origin: str | int = "mean"
-    metric: str | Callable[..., float] = "euclidean"
-    metric_params: dict | None = None
     queries: int | None = None
     random_state: int = 0
 
@@ -396,13 +392,7 @@ class TangentAlignment(PatchGraph):
     n_neighbors: int = 12
     _: KW_ONLY
     n_components: int | None = None
-    weights: str = "coding_length"
-    include_self: bool = True
-    distortion: float | None = None
-    dimension: float | None = None
-    origin: str | int = "mean"
-    metric: str | Callable[..., float] = "euclidean"
-    metric_params: dict | None = None
+    include_self: bool = True  # type: ignore[misc]
 
     def terms(self, data: Data) -> list[Term]:
         k, d = check_count("n_neighbors", self.n_neighbors), self.n_components
