@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from . import data as rows_of_numpy
 from ._extras import require
 from ._validation import is_foreign
-from .data import EPS, FAR, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
+from .data import EPS, FAR, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data, Summary
 from .neighbors import SPARE, Request, bound, is_named
 from .operators import Structured
 
@@ -267,12 +267,8 @@ class TorchData(Data):
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
         return super().form_diagonal(M, about) if M.is_diagonal else np.diagonal(self.form(M, about)).copy()
 
-    def class_sums(self, labelled: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, Callable, np.ndarray]:
-        """The means of the classes, their numbers and their sizes, as a summary takes them; unknown labels are the last class.
-
-        With them come a function from one weight per class to the sum of the scatters of the classes about their means, and
-        the share of the rows that are not 0, of each column.
-        """
+    def class_sums(self, labelled: bool) -> Summary:
+        """The mean of each class as a row, of unknown labels as well; without labels one mean of all rows."""
         codes = self.own(self.classes if labelled else np.full(self.n, -1))
         size, first = int(codes.max()) + 2, self.tensor[0].double()
         places = codes % size
@@ -291,7 +287,10 @@ class TorchData(Data):
 
         y = np.where(there < size - 1, there, -1) if labelled else None
         shares = host(sum((block != 0).sum(0) for block in self.blocks)) / self.n
-        return host(means)[there], y, host(counts)[there].astype(np.float64), scatter, shares
+        sizes = host(counts)[there].astype(np.float64)
+        summary = Summary(host(means)[there], y, sizes, scatter, self.dtype, shares)
+        summary.given, summary.device = self.given, self.device
+        return summary
 
     # ---- neighbours
 

@@ -22,7 +22,7 @@ from .. import auto
 from .._documented import Documented
 from .._extras import VERBOSE
 from .._validation import caller_stacklevel, check_count, class_codes, is_foreign, label_array
-from ..data import ClassSums, Data, Summary, total, validated
+from ..data import ClassSums, Data, total, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
@@ -179,10 +179,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         graphs = graphs or self._graphs(data)
         summable = data.class_sums is not None and self._takes_sums and not data.is_wide
         if summable and not graphs.requests and not rows_counted(graphs):  # one row per class
-            means, classes, counts, scatter, shares = data.class_sums(graphs.reads_labels)
-            given, device = data.given, data.device
-            data = Summary(means, classes, counts, scatter, data.dtype, shares)
-            data.given, data.device = given, device
+            data = data.class_sums(graphs.reads_labels)
         if graphs.beside and self._beside == "refused":
             what = f"{type(self).__name__} represents all columns of X"
             raise ValueError(f"graph={self.graph!r} has columns beside the features, and {what}; use beside=False")
