@@ -569,8 +569,7 @@ class LaplacianScore(FeatureSelector):
     # Equations (1) and (2) have the matrices of every estimator that has none of its own: Reducer._problem.
 
     def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-        degrees = problem.degrees
-        assert degrees is not None
+        degrees = np.asarray(problem.degrees)
         size, mean = total(data, degrees), data.mean(degrees)
         variance = data.form_diagonal(diagonal(degrees), mean) / size
         varying = ~negligible(variance, variance + mean**2, data.dtype)

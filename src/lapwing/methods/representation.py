@@ -136,8 +136,7 @@ class GLPCA(_Representing):
         A = own if beta == 1 else [*own, Term(1 - beta, misfit, eye)]
         return Representation(A, eye, X, L, (lam, xi), beta, graph_terms=own)  # (2)
 
-    def _solve(self, F: Free, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Solution:
-        assert isinstance(problem, Representation)
+    def _solve(self, F: Free, data: Data, problem: Any, graphs: GraphFacts, chosen: Settings) -> Solution:
         X, beta, dtype = problem.X, problem.beta, data.X.dtype
         if beta == 1:  # X takes no part, so that the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs, chosen)
@@ -148,9 +147,8 @@ class GLPCA(_Representing):
         found = solve(G, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
         return found._replace(scale=1.0)
 
-    def _store(self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: Solution) -> None:
+    def _store(self, data: Data, F: Free, problem: Any, graphs: GraphFacts, found: Solution) -> None:
         super()._store(data, F, problem, graphs, found)
-        assert isinstance(problem, Representation)
         (lam, xi), beta = self.scales_, self.beta_ = problem.scales, problem.beta
         self.alpha_ = np.inf if beta == 1 else beta / (1 - beta) * lam / xi
         self._median_degree = float(np.median(problem.L.diagonal()))

@@ -252,8 +252,7 @@ class SpectralRegression(LinearReducer, without=("pca", "center")):
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         """Find the eigenvectors y of the graph. The way back from them to features is the regression of (1)."""
-        d = problem.degrees
-        assert d is not None
+        d = np.asarray(problem.degrees)
         graph = graph_vectors(problem, self.n_components, graphs.graph.is_semidefinite)
         trace = float(np.sum(F.form_diagonal(diagonal(d))))
         if trace <= 0:
@@ -394,8 +393,7 @@ class LPI(LinearReducer, without=("pca", "center", "standardize")):
         # Without a ridge, the pencil (2) is solved, or the regression where the pencil is large and both are equal.
         if graphs.is_sampled or (chosen.ridge == 0 and not data.is_large):
             return super()._solve(F, data, problem, graphs, chosen)
-        D, pulling = problem.degrees, all(term.coefficient > 0 for term in problem.minimise)
-        assert D is not None
+        D, pulling = np.asarray(problem.degrees), all(term.coefficient > 0 for term in problem.minimise)
         graph = graph_vectors(problem, self.n_components, pulling)  # the first of (1)
         trace, ridge = float(D.sum() * (1 - F.mean @ F.mean)), chosen.ridge or 0.0  # rows have unit length
         if trace <= 1e-12 * D.sum():

@@ -74,8 +74,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return Free(data.n)
 
     def _solve(self, F: Free, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Solution:
-        b = problem.degrees
-        assert b is not None
+        b = np.asarray(problem.degrees)
         if (alone := np.flatnonzero(b == 0)).size:
             message = f"samples without links: {alone.size} (the first is row {alone[0]}); placed at 0"
             warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
@@ -89,11 +88,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         )
 
     def _store(self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: Solution) -> None:
-        B = problem.subject_to
-        assert isinstance(B, Structured) and B.diag is not None  # noqa: PT018
         del self.scale_  # columns are never divided
         self.solver_, self.eigenvalues_, self.X_fit_ = found.solver, found.values, data.X
-        self.certificate_, self._linked = certify(found, data.X.dtype, type(self).__name__), np.flatnonzero(B.diag)
+        self.certificate_ = certify(found, data.X.dtype, type(self).__name__)
+        self._linked = np.flatnonzero(np.asarray(problem.degrees))
         self.embedding_ = fix_signs(found.vectors.T).T.astype(data.X.dtype)
         # Widths and coefficients are written out, since new rows are linked by them.
         graph = graphs.graph
