@@ -9,14 +9,12 @@ import sys
 import warnings
 from collections import Counter
 from functools import reduce
-from inspect import signature
 from operator import iadd
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from scipy import sparse
-from scipy.sparse.linalg import eigsh
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 
@@ -119,8 +117,6 @@ BARS = {
 }
 
 
-OF_ARPACK = ("LaplacianEigenmaps", "TangentialMaps", "LPI")
-
 # Of functions and files. The bar of the design is 250 in 45, for the whole command.
 COMPARED = (190, 36)
 
@@ -177,8 +173,6 @@ def test_kinds_of_rows():
 
 @pytest.mark.parametrize("name", BARS)
 def test_counts(name):
-    if name in OF_ARPACK and "rng" not in signature(eigsh).parameters:
-        pytest.skip("counted with SciPy 1.17 or later; before, each product of ARPACK passes a guard of ours")
     prepare, work, functions, calls, parts = BARS[name]
     with warnings.catch_warnings(action="ignore"):
         model = prepare() if prepare else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -19,7 +20,6 @@ from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler, no
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from ._extras import require
 from ._validation import check_below_one, check_count, class_codes, count_rows, rows_by_number, some_rows
 from .device import host, to_numpy
 from .problem import ORTHOGONAL, Problem
@@ -54,8 +54,6 @@ class Loadings:
     >>> table = lapwing.loadings(lapwing.LPP(2, graph="supervised").fit(X, y))
     >>> table.rows(1)[0]["feature"]
     'petal length (cm)'
-    >>> table.to_frame(2).shape
-    (4, 4)
     """
 
     features: list[str]
@@ -72,22 +70,17 @@ class Loadings:
     def rows(self, n_features: int | None = None) -> list[dict[str, Any]]:
         """One row per component and feature, those of a component by size; ``n_features`` of each component, None for all.
 
-        A row has the keys component, rank (from 1), feature, loading, and, where data were given, low and high.
+        A row has the keys component, rank (from 1), feature, loading, and, where data were given, low and high:
+        ``pandas.DataFrame(found.rows())``.
         """
         most = len(self.features) if n_features is None else check_count("n_features", n_features)
-        found = []
-        for k, name in enumerate(self.components):
-            for rank, j in enumerate(self.ranked(k)[:most], start=1):
-                row: dict[str, Any] = {"component": name, "rank": rank, "feature": self.features[j]}
-                row["loading"] = float(self.values[k, j])
-                if self.low is not None and self.high is not None:
-                    row |= {"low": float(self.low[k, j]), "high": float(self.high[k, j])}
-                found.append(row)
-        return found
-
-    def to_frame(self, n_features: int | None = None) -> Any:
-        """The rows that :meth:`rows` gives, as a pandas.DataFrame."""
-        return require("pandas", "tables").DataFrame(self.rows(n_features))
+        numbers = {"loading": self.values, "low": self.low, "high": self.high}
+        return [
+            {"component": name, "rank": rank, "feature": self.features[j]}
+            | {key: float(values[k, j]) for key, values in numbers.items() if values is not None}
+            for k, name in enumerate(self.components)
+            for rank, j in enumerate(self.ranked(k)[:most], start=1)
+        ]
 
     def __str__(self) -> str:
         rows = self.rows(10)
@@ -292,10 +285,9 @@ def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -
     """
     X, y = indexable(X, y)
     random, n = check_random_state(random_state), count_rows(X)
-    try:
-        codes = np.zeros(n, dtype=int) if y is None else class_codes(y, n)[0]
-    except ValueError:  # y holds no classes
-        codes = np.zeros(n, dtype=int)
+    codes = np.zeros(n, dtype=int)
+    with suppress(ValueError):  # y is None, or holds no classes
+        codes = class_codes(y, n)[0]
     members = [np.flatnonzero(codes == label) for label in np.unique(codes)]
     for _ in range(n_draws):
         drawn = np.sort(np.concatenate([random.permutation(rows)[: (rows.size + 1) // 2] for rows in members]))
@@ -447,14 +439,10 @@ def _scaling(scaler: Any) -> Any:
 
 def _units(estimator: Any) -> np.ndarray:
     """What a fitted map divides the features by before anything else; 1 where it takes them as they are."""
-    found = np.ones(steps(estimator)[0].n_features_in_)
-    for step in steps(estimator):
-        scale = getattr(step, "scale_", None)
-        if hasattr(scale, "shape"):
-            found = found * scale
-        if not isinstance(step, SCALERS):
-            break
-    return found
+    parts = steps(estimator)
+    first = next((i for i, step in enumerate(parts) if not isinstance(step, SCALERS)), len(parts))
+    scales = [getattr(step, "scale_", None) for step in parts[: first + 1]]
+    return np.prod([np.ones(parts[0].n_features_in_), *(scale for scale in scales if np.ndim(scale))], axis=0)
 
 
 def _split(estimator: Any) -> tuple[Any, Any]:
