@@ -284,7 +284,7 @@ def test_numbers_that_mark_gaps():
     Path("age.csv").write_text("age,pay\n" + "\n".join(f"{age},{rng.randint(900, 990)}" for age in ages))
     said = run("fit", "age.csv").stderr
     assert "warning: the table does not say what these are" in said
-    assert "column 'age': -999 stands in 3 rows" in said
+    assert "column 'age': -999 (3 of " in said
     said = run("fit", "age.csv", "--missing", "-999").stderr
     assert "3 missing values imputed" in said
     assert "warning" not in said

@@ -457,7 +457,7 @@ GOOD = "a,b,kind\n1,2,x\n3,4,y\n"
     [
         (GOOD, {}, ["column 'kind': not numeric", "--label", "--id", "--drop kind", "encode"]),
         ("a,day,t\n1,2020-01-01,x\n", {}, ["columns 'day', 't': not numeric", "--drop day,t"]),
-        (GOOD, {"label": "Kind"}, ["label='Kind'", "did you mean 'kind'?"]),
+        (GOOD, {"label": "Kind"}, ["label='Kind'", "it has column 'kind'"]),
         (GOOD, {"id": "zzz"}, ["id='zzz'", "columns 'a', 'b', 'kind'"]),
         (GOOD, {"drop": ["q"]}, ["drop='q'"]),
         (GOOD, {"label": "kind", "drop": ["a", "b"]}, ["no column is left"]),

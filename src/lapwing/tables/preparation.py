@@ -362,7 +362,9 @@ def typed_values(
         holds = "date" if cells.dtype.kind == "M" else "number"
         if holds != kind and (cells == cells).any():
             raise ValueError(f"it holds {holds}s, and {kind}s when the model was fitted")
-        values = days(cells) if holds == "date" else cells
+        if holds == "date":  # days since 1970, with the time of the day as a fraction
+            cells = np.where(np.isnat(cells), np.nan, cells.astype("datetime64[us]").astype(np.int64) / MICROSECONDS)
+        values = cells
     if (infinite := np.isinf(values)).any():
         raise ValueError(f"a value is infinite (the first in row {int(np.argmax(infinite)) + 1})")
     return values
@@ -467,9 +469,9 @@ def _why_useless(name: str, column: dict[str, Any], values: np.ndarray) -> str |
 def _doubt(column: dict[str, Any], values: np.ndarray, cells: np.ndarray) -> str:
     """What only the author of the table can know of a column; blank where nothing is in doubt."""
     if column["kind"] == "number" and (odd := _far_away(values[~np.isnan(values)])):
-        stands, switches = "stands" if len(odd) == 1 else "stand", " ".join(f"--missing {value}" for value in odd)
-        where = f"{', '.join(odd)} {stands} in {odd.total():,} row{'s' * (odd.total() != 1)}, far from all other values"
-        return f"{where}; missing=[{', '.join(odd)}] ({switches}) makes gaps of them"
+        marks, switches = ", ".join(odd), " ".join(f"--missing {value}" for value in odd)
+        where = f"{marks} ({odd.total():,} of {len(cells):,} values), far from all others"
+        return f"{where}; missing=[{marks}] ({switches}) makes gaps of them"
     counts = _counts(cells) if column["kind"] == "category" else Counter()
     if like := sum(count for cell, count in counts.items() if is_like_a_number(cell)):
         return f"{like:,} of {counts.total():,} values are numbers; it is read as text"
@@ -642,8 +644,3 @@ def _date(cell: str, form: str) -> tuple[float, str] | None:
     except ValueError:
         return None
     return (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) / MICROSECONDS, ""
-
-
-def days(dates: np.ndarray) -> np.ndarray:
-    """Dates of ``datetime64`` as days since 1970, with the time of the day as a fraction; NaN where there is none."""
-    return np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(np.int64) / MICROSECONDS)

@@ -159,13 +159,12 @@ def batches(
         if reader not in (read_csv, read_parquet) and (id is not None or drop or aside):
             raise FileError("it has no columns by name, as id, drop and aside need; use CSV or Parquet")
         for table in reader(path, wanted):
-            if table.is_mixed and not mixed:
-                try:
-                    table = replace(table, X=plain_rows(table.X))
-                except ValueError as error:
-                    raise FileError(in_file(error, row)) from error
+            try:
+                X = plain_rows(table.X) if table.is_mixed and not mixed else table.X
+            except ValueError as error:
+                raise FileError(in_file(error, row)) from error
             row += len(table)
-            yield table if labels else replace(table, y=None)
+            yield replace(table, X=X, y=table.y if labels else None)
         if row == 0:
             raise FileError("no rows of data")
 
@@ -200,16 +199,11 @@ def _with_keys(table: Table) -> Table:
         if gaps.any():
             note = f"{gaps.sum():,} row{'s' * int(gaps.sum() > 1)} without {name!r} left out"
             table = replace(table.take(~gaps), notes=(*table.notes, note))
-    return replace(table, aside={name: _keys(values) for name, values in table.aside.items()})
-
-
-def _keys(values: np.ndarray) -> np.ndarray:
-    """Dates as days since 1970, numbers as numbers, and anything else as text."""
-    if values.dtype.kind not in "OU":
-        return values
-    cells = [str(cell).strip() for cell in values.tolist()]
-    dates = meanings(set(cells), DATES)
-    return typed(values) if dates is None else np.array([dates[0][cell] for cell in cells])
+        if (values := table.aside[name]).dtype.kind in "OU":
+            cells = [str(cell).strip() for cell in values.tolist()]
+            dates = meanings(set(cells), DATES)
+            table.aside[name] = typed(values) if dates is None else np.array([dates[0][cell] for cell in cells])
+    return table
 
 
 # Limits
@@ -304,10 +298,10 @@ def _column(names: list[str], named: bool, given: str, role: str) -> str:
         return given
     if not named and re.fullmatch(r"-?\d+", given) and -len(names) <= int(given) < len(names):
         return names[int(given)]
-    close = get_close_matches(given, names, n=1)
-    hint = f"no such column; did you mean {close[0]!r}?" if close else f"no such column; it has {listed(names)}"
-    numbers = f"give a number, 0 to {len(names) - 1}, or --header where the first line has names"
-    raise FileError(f"{role}={given!r}: {hint if named else f'columns have no names; {numbers}'}")
+    if not named:
+        which = f"give a number, 0 to {len(names) - 1}, or --header where the first line has names"
+        raise FileError(f"{role}={given!r}: columns have no names; {which}")
+    raise FileError(f"{role}={given!r}: no such column; it has {listed(get_close_matches(given, names) or names)}")
 
 
 def _table(batch: Any, roles: dict[str, list[str]], names: list[str] | None, notes: tuple[str, ...] = ()) -> Table:

@@ -182,21 +182,18 @@ def _encoder(columns: dict[str, Any], X: np.ndarray, numeric: list[tuple[str, An
         places[column["kind"]].append(j)
     fill = SimpleImputer(strategy="constant", missing_values="", fill_value=FILL)
     words = [("impute", fill), ("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False))]
-    text = [(names[j], _sentences(X[:, j]), i) for i, j in enumerate(places["text"])]
+    text = []
+    for i, j in enumerate(places["text"]):
+        tfidf = TfidfVectorizer(lowercase=False, token_pattern=r"\S+", min_df=2)  # the preparation has found the words
+        n_components = len(tfidf.fit(X[:, j]).vocabulary_) // 2  # a fold has fewer words than all rows
+        svd = TruncatedSVD(min(max(n_components, 1), TEXT_COMPONENTS), random_state=0)
+        text.append((names[j], Pipeline([("words", tfidf), ("svd", svd)]), i))
     parts = [
         ("number", Pipeline(numeric) if numeric else "passthrough", places["number"] + places["date"]),
         ("category", Pipeline(words), places["category"]),
         ("text", ColumnTransformer(text), places["text"]),
     ]
     return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0, verbose_feature_names_out=False)
-
-
-def _sentences(texts: np.ndarray) -> Pipeline:
-    """What makes few numbers of a column of sentences."""
-    words = TfidfVectorizer(lowercase=False, token_pattern=r"\S+", min_df=2)  # the preparation has found the words
-    n_components = len(words.fit(texts).vocabulary_) // 2  # a fold has fewer words than all rows
-    svd = TruncatedSVD(min(max(n_components, 1), TEXT_COMPONENTS), random_state=0)
-    return Pipeline([("words", words), ("svd", svd)])
 
 
 def units_differ(X: np.ndarray) -> bool:
