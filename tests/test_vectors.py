@@ -39,7 +39,7 @@ def test_the_expression_is_the_map():
         (PCA(2), "PCA is no linear method of lapwing"),
         (KernelLPP(2), "KernelLPP is no linear method of lapwing"),
         (LaplacianEigenmaps(2), "LaplacianEigenmaps is no linear method"),
-        (LPI(2), "LPI scales rows to unit length"),
+        (LPI(2), "LPI is no linear method of lapwing that takes rows as they are"),
     ],
 )
 def test_what_is_no_matrix_is_refused(model, said):

@@ -417,7 +417,6 @@ class DeviceMatrix:
         self.n, self.first, self.second, self.weights = n, first, second, weights
         self.shape, self.nnz = (n, n), 2 * len(weights)
         self.diagonal, self.count_nonzero = partial(np.zeros, n), weights.count_nonzero  # of pairs
-        self._sums: np.ndarray | None = None
 
     def __neg__(self) -> DeviceMatrix:
         return DeviceMatrix(self.n, self.first, self.second, -self.weights)
@@ -437,13 +436,11 @@ class DeviceMatrix:
 
     def sum(self, axis: int) -> np.ndarray:
         """The sums of the rows. They are sums of sorted segments, which do not depend on the order of threads."""
-        if self._sums is None:
-            torch = sys.modules["torch"]
-            rows, order = torch.cat([self.first, self.second]).sort(stable=True)
-            weights = torch.cat([self.weights, self.weights])[order]
-            counts = torch.bincount(rows, minlength=self.n)
-            self._sums = host(torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0))
-        return self._sums
+        torch = sys.modules["torch"]
+        rows, order = torch.cat([self.first, self.second]).sort(stable=True)
+        weights = torch.cat([self.weights, self.weights])[order]
+        counts = torch.bincount(rows, minlength=self.n)
+        return host(torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0))
 
     def tocsr(self, copy: bool = False) -> sparse.csr_array:
         """The same matrix on the host, which is always a copy."""

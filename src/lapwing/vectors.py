@@ -35,12 +35,11 @@ def matrix_and_bias(estimator: BaseEstimator) -> tuple[np.ndarray, np.ndarray]:
     >>> bool(np.allclose(X @ A.T + b, model.transform(X)))
     True
     """
-    if isinstance(estimator, LPI):
-        raise TypeError("LPI scales rows to unit length before it projects, which no matrix does; use lapwing.to_onnx")
-    if not isinstance(estimator, LinearReducer) or type(estimator).transform is not LinearReducer.transform:
-        name = type(estimator).__name__
+    own = isinstance(estimator, LinearReducer) and type(estimator).transform is LinearReducer.transform
+    if not own or isinstance(estimator, LPI):
         raise TypeError(
-            f"{name} is no linear method of lapwing, so there is no matrix; LPP, OLPP, NPE and their kin have one"
+            f"{type(estimator).__name__} is no linear method of lapwing that takes rows as they are, as LPP and OLPP are, so "
+            "there is no matrix; lapwing.to_onnx writes more methods"
         )
     check_is_fitted(estimator)
     V = estimator.components_.astype(np.float64)

@@ -62,7 +62,7 @@ def test_export_needs_a_fit_and_rows_as_they_are():
     pytest.importorskip("torch")
     with pytest.raises(NotFittedError):
         to_torch(LPP())
-    with pytest.raises(TypeError, match="LPI scales rows to unit length"):
+    with pytest.raises(TypeError, match="LPI is no linear method of lapwing that takes rows as they are"):
         to_torch(LPI(graph=5).fit(X))
     with pytest.raises(TypeError, match="Stubborn is no linear method of lapwing"):
         to_torch(outside.Stubborn(2).fit(X))
