@@ -441,7 +441,7 @@ def _units(estimator: Any) -> np.ndarray:
     """What a fitted map divides the features by before anything else; 1 where it takes them as they are."""
     parts = steps(estimator)
     first = next((i for i, step in enumerate(parts) if not isinstance(step, SCALERS)), len(parts))
-    scales = [getattr(step, "scale_", None) for step in parts[: first + 1]]
+    scales: list[Any] = [getattr(step, "scale_", None) for step in parts[: first + 1]]
     return np.prod([np.ones(parts[0].n_features_in_), *(scale for scale in scales if np.ndim(scale))], axis=0)
 
 
