@@ -48,7 +48,6 @@ GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found b
 # From so many pairs of rows on, tiles are faster than the search of scikit-learn, of rows of so many columns; shorter rows need
 # more pairs, in proportion. Up to a few columns its trees are faster, and it finds more candidates per query (measured).
 TILED_PAIRS, LONG_ROW, TREE_COLUMNS, MOST_CANDIDATES = 2_500**2, 128, 15, 200
-QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
 LEAST_ROOM = 1024  # MiB that sums over rows may take, whatever working_memory is
 ALL = slice(None)
@@ -414,11 +413,9 @@ class Data:
         many = queries.size * members.size >= TILED_PAIRS * max(1.0, LONG_ROW / self.d)
         if many and m <= MOST_CANDIDATES and not is_short:
             return by_tiles(self.X, queries, members, m)
-        Q, found = self._near_origin(queries), []
+        Q = self._near_origin(queries)
         index = NearestNeighbors(n_neighbors=m).fit(Q if queries is members else self._near_origin(members))
-        for start in range(0, queries.size, QUERIES_AT_ONCE):
-            found.append(index.kneighbors(Q[start : start + QUERIES_AT_ONCE]))
-        d, cols = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        d, cols = index.kneighbors(Q)
         own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q)
         return members[cols], bound(d[:, -1] ** 2 / 2, own / 2, self.d, EPS)
 

@@ -162,7 +162,7 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     """
     by_steps = keep.share == "lanczos"
     if by_steps or (min(data.n, data.d) > LANCZOS_ROWS and _is_truncated(data, keep)):
-        values, total, vectors = (_by_steps if by_steps else _by_lanczos)(data, about, keep)
+        values, total, vectors = _by_lanczos(data, about, keep)
     else:
         G = data.gram(about)
         floor = ROUNDING[data.dtype.name] * (np.trace(G) + data.size * (about @ about))
@@ -216,19 +216,26 @@ def _is_truncated(data: Any, keep: Keep) -> bool:
 
 
 def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray]:
-    """The eigenpairs of the largest eigenvalues, in a number that is known."""
-    gram, total, floor = _gram_operator(data, about, keep)
-    side = gram.shape[0]
-    count = min(max(keep.at_most or 1, 0 if data.is_sparse else FEWEST_FOUND), side - 1)
-    found = solve(-gram, None, count, bound=0.0, tol=1e-10)
-    values = -found.values
-    return values[values > max(10 * side * EPS * values[0], floor)], total, found.vectors
+    """The largest eigenvalues of the smaller Gram matrix, its trace, and the eigenvectors, by products alone.
 
-
-def _by_steps(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray]:
-    """The larger half of the eigenpairs that Lanczos finds in so many steps (Kokiopoulou and Saad 2009, section 6.1)."""
-    gram, total, floor = _gram_operator(data, about, keep)
+    They are as many as are asked for, or with ``pca="lanczos"`` the larger half of those that so many steps find (Kokiopoulou and
+    Saad 2009, section 6.1).
+    """
+    variances, apart = data.deviations**2, data.mean() - about
+    if not variances.any():
+        keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
+    total = float(data.size * (variances.sum() + apart @ apart))
+    floor = ROUNDING[data.dtype.name] * (total + data.size * (about @ about))
+    F = data.centred(about)
+    if data.weights is not None:
+        F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
+    gram = F @ F.T if data.is_wide else F.T @ F
     side, k, done = gram.shape[0], keep.n_components, 0
+    if keep.share != "lanczos":
+        count = min(max(keep.at_most or 1, 0 if data.is_sparse else FEWEST_FOUND), side - 1)
+        found = solve(-gram, None, count, bound=0.0, tol=1e-10)
+        values = -found.values
+        return values[values > max(10 * side * EPS * values[0], floor)], total, found.vectors
     v = gram @ np.random.RandomState(0).standard_normal(side)
     basis = np.empty((side, min(LANCZOS_STEPS * k, side)), order="F")
     while done < basis.shape[1]:
@@ -243,19 +250,6 @@ def _by_steps(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, flo
     values, vectors = (found[..., ::-1] for found in np.linalg.eigh(Q.T @ (gram @ Q)))
     count = min(max((values.size + 1) // 2, k), numerical_rank(values[::-1], floor))
     return values[:count], total, Q @ vectors
-
-
-def _gram_operator(data: Any, about: np.ndarray, keep: Keep) -> tuple[Any, float, float]:
-    """The smaller Gram matrix as an operator, its trace, and what rounding adds to an eigenvalue."""
-    variances, apart = data.deviations**2, data.mean() - about
-    if not variances.any():
-        keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
-    total = float(data.size * (variances.sum() + apart @ apart))
-    floor = ROUNDING[data.dtype.name] * (total + data.size * (about @ about))
-    F = data.centred(about)
-    if data.weights is not None:
-        F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
-    return F @ F.T if data.is_wide else F.T @ F, total, floor
 
 
 def effective_rank(data: Any, mean: np.ndarray, weights: np.ndarray, enough: float) -> float:
