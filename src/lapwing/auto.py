@@ -184,7 +184,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         ridge = rules.ridge
     if pca == "lanczos" and count is None:
         raise ValueError(
-            f'pca="lanczos" takes steps by the number of components, and n_components={k!r}; give a whole number'
+            f'pca="lanczos" takes steps per component, and n_components={k!r} is no whole number; give one'
         )
     if not automatic:
         keep = Keep(pca, count or 1, principal=principal)
@@ -305,7 +305,7 @@ def centre(center: Any, problem: Any, weights: Any = None) -> Centre:
     degrees = problem.degrees
     if center == "degree" and degrees is None:
         raise ValueError(
-            'center="degree" needs a constraint of degrees; for orthogonal directions or penalty= use "mean"'
+            'center="degree" needs a constraint of degrees; orthogonal directions and penalty= take "mean"'
         )
     weighted = center in ("auto", "degree") and degrees is not None and np.ptp(degrees) > 0
     moves = seen = degrees is not None

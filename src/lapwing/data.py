@@ -135,9 +135,7 @@ def checked_weights(weights: Any, n: int) -> np.ndarray:
     weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,) or (weights < 0).any() or not weights.any():
         what = f"shape {weights.shape}, {(weights < 0).sum()} negative weights and {(weights > 0).sum()} above 0"
-        raise ValueError(
-            f"sample_weight has {what}; X has {n} samples: pass one number for each, 0 or more, not all zero"
-        )
+        raise ValueError(f"sample_weight has {what}; X has {n} samples: pass one number each, 0 or more, not all zero")
     return weights
 
 
@@ -542,9 +540,8 @@ class SparseData(Data):
         if not full.any():
             return self.X, np.zeros(self.d)
         origin = np.where(full, np.bincount(self.X.indices, self.X.data, self.d) / self.n, 0.0)
-        return sparse.csr_array(
-            (self.X.data - origin[self.X.indices], self.X.indices, self.X.indptr), self.X.shape
-        ), origin
+        entries = self.X.data - origin[self.X.indices]
+        return sparse.csr_array((entries, self.X.indices, self.X.indptr), self.X.shape), origin
 
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
         return np.subtract(self.X[rows, columns].toarray(), about[columns], dtype=np.float64)

@@ -121,8 +121,14 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_product
     plain = data.mean()
     mean = np.zeros(data.d) if centre.at_origin else plain if centre.degrees is None else data.mean(centre.degrees)
     whole = keep.share is None and not keep.principal
-    if centre.at_origin:
-        _check_origin(data, plain, centre)
+    if centre.at_origin:  # a constraint that is not centred may lose its digits to the mean
+        variances = np.square(data.deviations)
+        if not variances.any():
+            raise RankError(CONSTANT)
+        lost = EPS * (plain @ plain) / np.median(variances[variances > 0])
+        if centre.moves and lost > MOST_LOST:
+            message = f"X is so far from 0 that center=False leaves an accuracy of {lost:.0g}; subtract a mean first"
+            warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
     by_products = whole and (data.is_large or (by_products and data.is_sparse))
     if by_products or (whole and centre.is_seen and not data.is_wide):
         about = mean if centre.moves else plain
@@ -142,17 +148,6 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_product
     elif moved and about is not mean:
         shift = -(about @ N)
     return Coordinates(F, shift, lambda V: (N @ V).T, mean, (values, total), N.shape[1])
-
-
-def _check_origin(data: Any, mean: np.ndarray, centre: Centre) -> None:
-    """Raise where X is constant, and warn where a constraint that is not centred loses its digits to the mean."""
-    variances = np.square(data.deviations)
-    if not variances.any():
-        raise RankError(CONSTANT)
-    lost = EPS * (mean @ mean) / np.median(variances[variances > 0])
-    if centre.moves and lost > MOST_LOST:
-        message = f"X is so far from 0 that center=False leaves an accuracy of {lost:.0g}; subtract a mean first"
-        warnings.warn(message, UserWarning, stacklevel=caller_stacklevel())
 
 
 def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray, np.ndarray | None]:

@@ -65,9 +65,7 @@ class Request(NamedTuple):
         if not (isinstance(self.metric, str) or callable(self.metric)):
             raise ValueError(f"metric={self.metric!r} must be a name, or a function of two rows")
         if not isinstance(self.metric_params, dict | None):
-            raise ValueError(
-                f"metric_params={self.metric_params!r} must be a dict of parameters of the metric, or None"
-            )
+            raise ValueError(f"metric_params={self.metric_params!r} must be a dict of parameters of the metric or None")
         if self.queries is not None and by_transformer:
             raise ValueError(f"queries={self.queries} does not go with search={self.search!r}; leave one out")
         if check_count("n_neighbors", self.n_neighbors) >= n:
@@ -91,9 +89,7 @@ def find(data: Any, request: Request) -> Edges:
     if hasattr(request.search, "n_neighbors"):
         return _by_transformer(data, request)
     if request.queries is not None and (is_named(request.metric, "precomputed") or not data.has_features):
-        raise ValueError(
-            f"queries={request.queries} needs features, and X holds distances or a kernel; leave queries out"
-        )
+        raise ValueError(f"queries={request.queries} needs features, and X holds distances or a kernel; leave it out")
     everyone = np.arange(data.n)
     queries = everyone if request.queries is None else sample(data.n, request.queries, request.random_state)
     # Equal rows are looked for where many rows in memory are searched for among themselves, by distances that are 0 between them.
@@ -239,19 +235,14 @@ def equal_rows(data: Any, rows: np.ndarray) -> np.ndarray:
 
 def choose(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
     """The k nearest; of rows that tie with the k-th, those of the lowest numbers."""
-    if not isinstance(d, np.ndarray):
-        return choose_tensors(cols, d, k)
-    kth = np.partition(d, k - 1, axis=1)[:, k - 1 : k]
-    rank = (d >= kth * (1 - TIE)).astype(np.int8) + (d > kth * (1 + TIE))
-    order = np.lexsort((cols, rank), axis=1)[:, :k]
-    cols, d = np.take_along_axis(cols, order, axis=1), np.take_along_axis(d, order, axis=1)
-    order = np.lexsort((cols, d), axis=1)
-    return np.take_along_axis(cols, order, axis=1), np.take_along_axis(d, order, axis=1)
-
-
-def choose_tensors(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
-    """:func:`choose` for tensors."""
-    kth = d.sort(dim=1).values[:, k - 1 : k]
+    if isinstance(d, np.ndarray):
+        kth = np.partition(d, k - 1, axis=1)[:, k - 1 : k]
+        rank = (d >= kth * (1 - TIE)).astype(np.int8) + (d > kth * (1 + TIE))
+        order = np.lexsort((cols, rank), axis=1)[:, :k]
+        cols, d = np.take_along_axis(cols, order, axis=1), np.take_along_axis(d, order, axis=1)
+        order = np.lexsort((cols, d), axis=1)
+        return np.take_along_axis(cols, order, axis=1), np.take_along_axis(d, order, axis=1)
+    kth = d.sort(dim=1).values[:, k - 1 : k]  # of tensors
     cols, order = cols.sort(dim=1)  # every sort from here on keeps the order of numbers
     d = d.gather(1, order)
     rank = (d >= kth * (1 - TIE)).byte() + (d > kth * (1 + TIE)).byte()
@@ -297,7 +288,7 @@ def metric_distances(
     metric, params = request.metric, dict(request.metric_params or {})
     if not data.has_features:
         raise ValueError(
-            f'metric={metric!r} needs features, and X is a kernel; use "euclidean", its own distance, or "cosine"'
+            f'metric={metric!r} needs features; of a kernel use "euclidean", its own distance, or "cosine"'
         )
     X = data.X.astype(np.float64) if data.X.dtype == np.float32 else data.X
     given, what = is_named(metric, "precomputed"), f"metric={metric!r}, metric_params={request.metric_params!r}"
@@ -326,17 +317,13 @@ def require_nonzero_rows(data: Any, why: str) -> None:
 
 def require_square(metric: Any, X: Any) -> None:
     if is_named(metric, "precomputed") and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"metric={metric!r} needs X to be a square matrix of distances, and it has shape {X.shape}; use another metric"
-        )
+        raise ValueError(f"metric={metric!r} needs X to be a square matrix of distances; it has shape {X.shape}")
 
 
 def require_numbers(d: np.ndarray, what: str) -> None:
     """Raise where a distance is NaN: it is neither nearer nor farther than any other, so that neighbours would be arbitrary."""
     if np.isnan(d).any():
-        raise ValueError(
-            f'{what} gives NaN as a distance, as "correlation" does for constant rows; remove such rows, or use another metric'
-        )
+        raise ValueError(f'{what} gives NaN as a distance, as "correlation" does for constant rows; remove such rows')
 
 
 def _of_stored(D: Any, queries: np.ndarray, members: np.ndarray, k: int, source: str) -> Edges:

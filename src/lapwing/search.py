@@ -87,8 +87,17 @@ class Operand:
         self.rest: Any = None
         self.half: np.ndarray = np.zeros(self.n)
         self._transposed: dict[int, Any] = {}
-        if sparse.issparse(X):
-            self._split()
+        if sparse.issparse(X):  # frequent columns become dense, but no more of them than there is room for
+            X = sparse.csr_array(X[rows])
+            X.data = (X.data * self.unit).astype(dtype)
+            if columns is None:
+                counts = np.bincount(X.indices, minlength=self.d)
+                often = np.argsort(-counts, kind="stable")[: int(_memory() // (self.n * self.dtype.itemsize))]
+                self.columns = np.sort(often[counts[often] > FREQUENT_SHARE * self.n])
+            self.rest = sparse.csr_array(X[:, np.setdiff1d(np.arange(self.d), self.columns)])
+            self.half = self.rest.astype(np.float64).power(2).sum(axis=1) / 2
+            self.X, self.rows = X[:, self.columns].toarray(), np.arange(self.n)
+            self.centre, self.unit = np.zeros(self.columns.size), 1.0
         self.width = self.X.shape[1] + 2
         keep = self.rest is not None or self.n * self.width * self.dtype.itemsize <= _memory()
         self.kept = np.empty((self.n, self.width), self.dtype) if keep else None
@@ -99,19 +108,6 @@ class Operand:
         self.half[part] += np.einsum("ij,ij->i", moved, moved, dtype=np.float64) / 2
         if self.kept is not None:
             self._fill(self.kept[part], moved, part, self.is_right)
-
-    def _split(self) -> None:
-        """Frequent columns of sparse rows become dense, but no more of them than there is room for."""
-        X = sparse.csr_array(self.X[self.rows])
-        X.data = (X.data * self.unit).astype(self.dtype)
-        if self.columns is None:
-            counts = np.bincount(X.indices, minlength=self.d)
-            found = np.argsort(-counts, kind="stable")[: int(_memory() // (self.n * self.dtype.itemsize))]
-            self.columns = np.sort(found[counts[found] > FREQUENT_SHARE * self.n])
-        self.rest = sparse.csr_array(X[:, np.setdiff1d(np.arange(self.d), self.columns)])
-        self.half = self.rest.astype(np.float64).power(2).sum(axis=1) / 2
-        self.X, self.rows = X[:, self.columns].toarray(), np.arange(self.n)
-        self.centre, self.unit = np.zeros(self.columns.size), 1.0
 
     def _moved(self, part: slice) -> np.ndarray:
         rows = self.rows[part]
