@@ -287,9 +287,7 @@ def metric_distances(
     """Distances and places of the m nearest members, by scikit-learn."""
     metric, params = request.metric, dict(request.metric_params or {})
     if not data.has_features:
-        raise ValueError(
-            f'metric={metric!r} needs features; of a kernel use "euclidean", its own distance, or "cosine"'
-        )
+        raise ValueError(f'metric={metric!r} needs features, and X is a kernel; use "euclidean" or "cosine"')
     X = data.X.astype(np.float64) if data.X.dtype == np.float32 else data.X
     given, what = is_named(metric, "precomputed"), f"metric={metric!r}, metric_params={request.metric_params!r}"
     try:
