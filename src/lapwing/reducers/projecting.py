@@ -286,6 +286,8 @@ class KernelReducer(ProjectingReducer):
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """The rows, or what a kernel matrix says of them. Raise where their kernel matrix would be too large."""
+        if not (isinstance(self.kernel, str) or callable(self.kernel)):
+            raise ValueError(f"kernel={self.kernel!r} must be a name, or a function of two rows")
         data: Any = validated(self, X, y, **weights | {"in_blocks": False})
         if getattr(self, "features", None) is not None:
             return self._in_features(data)
