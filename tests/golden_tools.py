@@ -345,7 +345,7 @@ def _renamed(labels: np.ndarray) -> np.ndarray:
 def _(names: Names) -> Record:
     X, _, y = rows("wine")
     found = names.of("comparison", "compare")(
-        X, y, methods=["pca", "lda", "lpp", "mfa"], dimensions=[1, 2, 3], cv=3, random_state=0
+        X, y, methods=["PCA", "LDA", "LPP", "MFA"], dimensions=[1, 2, 3], cv=3, random_state=0
     )
     records = sorted(found.records, key=lambda record: (record["method"], record["dimension"], record.get("fold", 0)))
     kept = sorted(set.intersection(*map(set, records)) - {"method", "fit_time", "time", "seconds"})

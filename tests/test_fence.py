@@ -69,7 +69,6 @@ DISTRIBUTIONS = {
     "faiss": "faiss-cpu",
     "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
-    "umap": "umap-learn",
 }
 
 

@@ -27,7 +27,6 @@ DISTRIBUTIONS = {  # of modules with another name
     "PIL": "pillow",
     "faiss": "faiss-cpu",
     "sentence_transformers": "sentence-transformers",
-    "umap": "umap-learn",
 }
 #: ``verbose=`` of the estimator that is at work. It is set once per call, since progress is shown deep inside of it.
 VERBOSE: ContextVar[bool | None] = ContextVar("verbose", default=None)

@@ -682,7 +682,7 @@ def test_methods():
         (["fit", "iris.csv", "-o", "iris.csv"], 2, "is read by this command"),
         (["fit", "iris.csv", "-o", "nowhere/m.lapwing"], 2, "there is no folder"),
         (["fit", "iris.csv", "--resize", "8"], 2, "WIDTHxHEIGHT"),
-        (["compare", "iris.csv", "-m", "umapp"], 2, "there is no method 'umapp'; did you mean UMAP?"),
+        (["compare", "iris.csv", "-m", "olppp"], 2, "there is no method 'olppp'; did you mean OLPP?"),
         (["fit", "iris.csv", "--report", "r.html"], 2, "No such option"),
         (["compare", "iris.csv", "-d", "2,x"], 2, "are not numbers and ranges"),
         (["compare", "iris.csv", "--cv", "1"], 2, "--cv"),

@@ -207,7 +207,7 @@ def test_series_as_rows():
             ("--label", "y", "--group", "g", "--cv", "2"),
             "2 groups or more of each class, and these have fewer: x (1), z (1)",
         ),
-        ("a,g,y\n1,p,x\n2,q,z\n3,p,x\n4,q,z\n", ("--label", "y", "--group", "g"), "groups has 2 different values"),
+        ("a,g,y\n1,p,x\n2,q,z\n3,p,x\n4,q,z\n", ("--label", "y", "--group", "g"), "2 groups or more of each class"),
         ("a,d\n1,2024-01-31\n2,31.01.2024\n", (), "dates are written in more than one way"),
     ],
 )

@@ -11,8 +11,8 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, KernelLDA, KernelLPP, TangentialMaps
-from lapwing.comparison._methods import Candidate, is_nested, is_nested_but_for_pca
+from lapwing import DNE, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, KernelLDA, KernelLPP, TangentialMaps
+from lapwing.comparison._methods import Candidate
 from lapwing.graphs import KNN, Reconstruction, Repulsion, SameClass, TangentAlignment
 from lapwing.selection import reducer_of
 
@@ -29,14 +29,6 @@ class Unknown(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         return X[:, : self.n_components]
-
-
-class Known(Unknown):
-    is_nested = True
-
-
-class Alternating(LPP):
-    is_nested = False
 
 
 NESTED = [
@@ -59,22 +51,18 @@ NESTED = [
     LinearDiscriminantAnalysis(),
     KernelLPP(pca=0.95),
     KernelLDA(features=RBFSampler(random_state=0), pca=None),
-    Known(),
+    Unknown(),
 ]
 AUTOMATIC = [LPP(), OLPP(), MMC(), KernelLPP(), make_pipeline(StandardScaler(), LPP(graph=SameClass()))]
 ALONE = [
     TangentialMaps(),
-    LPP(pca=None, graph=TangentAlignment(5)),
-    OLPP(pca=None, graph=KNN(5) + 0.1 * TangentAlignment(5)),
-    PCA(),
-    FastICA(),
-    Unknown(),
-    Alternating(pca=None),
-    LPI(2),
+    LPP(pca=None, graph=TangentAlignment(12)),
+    OLPP(pca=None, graph=KNN(5) + 0.1 * TangentAlignment(12)),
+    PCA(svd_solver="randomized", random_state=0),
+    FastICA(random_state=0),
     TSA(2, image_shape=(8, 8)),
-    KernelLPP(2, pca=2, landmarks=5),
-    KernelLDA(2, features=RBFSampler(), pca=None),
 ]
+DIMENSIONS = [1, 2, 3, 5, 8]
 
 
 @pytest.fixture
@@ -87,26 +75,32 @@ def fits_of(monkeypatch):
         return at(own, dimension)
 
     monkeypatch.setattr(Candidate, "at", made)
-    return lambda estimator, dimensions: (Candidate(estimator, (), 99, False).fitted(dimensions, X, Y), fitted)
+    return lambda estimator, dimensions: (Candidate(estimator, ()).fitted(dimensions, X, Y), fitted)
 
 
-@pytest.mark.parametrize("estimator", NESTED + AUTOMATIC, ids=str)
+@pytest.mark.parametrize("estimator", NESTED + ALONE, ids=str)
 def test_first_components_of_a_fit_are_those_of_fewer(estimator, fits_of):
-    dimensions = [1, 3] if estimator in NESTED else [1, 2, 3, 20, 40]
-    models, fitted = fits_of(estimator, dimensions)
-    assert is_nested(estimator) == (fitted == [3])
-    assert len(fitted) == len(set(fitted))
-    for d in dimensions:
+    """Three fits say whether the last one serves all numbers between."""
+    models, fitted = fits_of(estimator, DIMENSIONS)
+    for d in DIMENSIONS:
         own = clone(estimator)
         reducer_of(own).set_params(n_components=d)
         expected = own.fit(X, Y).transform(X)
-        np.testing.assert_allclose(models[d].transform(X)[:, :d], expected, atol=1e-6 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            models[d].transform(X)[:, : expected.shape[1]], expected, atol=1e-6 * np.abs(expected).max()
+        )
+    assert len(fitted) == (3 if estimator in NESTED else 5)
 
 
-@pytest.mark.parametrize("reducer", ALONE, ids=str)
-def test_others_are_fitted_for_each_number(reducer):
-    assert not is_nested(reducer)
-    assert not is_nested_but_for_pca(reducer)
+@pytest.mark.parametrize("estimator", [KernelLPP(landmarks=20), KernelLDA(features=RBFSampler(), pca=None)], ids=str)
+def test_what_is_drawn_anew_is_fitted_for_each_number(estimator, fits_of):
+    assert len(fits_of(estimator, DIMENSIONS)[1]) == 5
+
+
+def test_automatic_pca_is_fitted_for_each_number(fits_of):
+    models, fitted = fits_of(LPP(), [2, 3, 40, 50])
+    assert sorted(fitted) == sorted(models) == [2, 3, 40, 50]
+    assert fits_of(LPP(), [3])[0].keys() == {3}
 
 
 def test_automatic_pca_is_not_nested():
@@ -114,10 +108,3 @@ def test_automatic_pca_is_not_nested():
     few, many = LPP(1).fit(X), LPP(40).fit(X)
     assert few.n_pca_ < many.n_pca_
     assert o.angle(few.components_, many.components_[:1]) > 1e-3
-
-
-def test_automatic_pca_shares_fits(fits_of):
-    """Most of the fifteen share their directions, which is found by halving."""
-    _, fitted = fits_of(LPP(), range(1, 16))
-    assert fitted[:2] == [15, 1]
-    assert len(fitted) <= 7

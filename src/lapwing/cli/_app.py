@@ -96,7 +96,7 @@ def compare(
     if atlas is not None:
         from ..report import write_atlas
 
-        write_atlas(atlas, found, table.y, ids=table.ids, feature_names=table.feature_names)
+        write_atlas(atlas, found, ids=table.ids, feature_names=table.feature_names)
         say(f"wrote {atlas}; embedding-atlas {atlas} --x x --y y --neighbors neighbors shows it")
 
 

@@ -68,7 +68,7 @@ def digits() -> Prepared:
 
 def method_names(given: list[str]) -> list[str]:
     """Names in the form that the comparison uses, whatever way the user wrote them."""
-    return [named(name, {own: own for own in [*comparison.METHODS, "UMAP"]}, "--methods") for name in given]
+    return [named(name, {own: own for own in comparison.METHODS}, "--methods") for name in given]
 
 
 def parsed_dimensions(text: str) -> list[int]:
@@ -154,7 +154,7 @@ def report(
     images = None if table.image_shape is None else table.X.reshape(-1, *table.image_shape)
     rows = {"columns": prepared.columns, "feature_names": table.feature_names, "ids": table.ids, "images": images}
     texts = {"title": title, "command": shlex.join(["lapwing", *sys.argv[1:]]), "loading": loading, "fitting": fitting}
-    write_report(output, found, table.X, table.y, **rows, **texts)
+    write_report(output, found, **rows, **texts)
     say(f"wrote {output} after {perf_counter() - start:.0f} s")
 
 
@@ -186,11 +186,11 @@ def advise(found: Any, commands: list[str]) -> None:
         leads = found.criterion == "balanced_accuracy"
         advice = "so the mean over classes (balanced) leads" if leads else "so read balanced and F1 too"
         say(f"the classes are unequal: always naming the largest is right in {100 * always:.1f} %, {advice}")
-    judges = Counter(found.judges).most_common()
     if found.judge is not None and set(found.judges) != {"nearest neighbour"}:
+        judges = Counter(found.judges).most_common()
         say(f"judged by {', '.join(f'{name} ({count} of {len(found.judges)} folds)' for name, count in judges)}")
-    judge = {"nearest neighbour": "nearest", "logistic regression": "logistic"}.get(judges[0][0], "knn")
-    classes = "" if found.labels is None else f" (fit --predict --judge {judge} makes one that names their classes)"
+    classes = f" (fit --predict --judge {found.judge_name} makes one that names their classes)"
+    classes = "" if found.labels is None else classes
     say("\n  ".join([f"to fit it, and to project rows with the model{classes}:", *commands]))
 
 
@@ -223,8 +223,8 @@ def facts(found: Any, data: str, output: str, lines: dict[str, str], stopped: st
     method, dimension = found.choice
     return {
         "data": data,
-        "rows": found.n_samples,
-        "features": found.n_features,
+        "rows": found.X.shape[0],
+        "features": found.X.shape[1],
         **{name: getattr(found, name) for name in ("criterion", "judges", "reason", "failures")},
         "choice": {"method": method, "dimension": dimension, "command": lines[method]},
         "methods": found.summary(),

@@ -159,8 +159,6 @@ def _value(node: ast.AST) -> Any:
 
 def configured(method: str, choice: Choice, parameters: dict[str, Any]) -> Any:
     """An unfitted method, of lapwing or one that ``compare`` sets beside them, with what options say. All must fit it."""
-    if _key(method) == "umap":
-        refuse("UMAP has no place in a model file, so it is only compared", "--method")
     estimator = named(method, comparison.METHODS | {name: cls() for name, cls in METHODS.items()}, "--method")
     known = estimator.get_params()
     steps = [f"{step}__n_components" for step, _ in getattr(estimator, "steps", [])]

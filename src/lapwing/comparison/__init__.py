@@ -4,8 +4,7 @@ from .._documented import public
 from ._judges import GOALS, JUDGES, MEASURES, SCORERS, checked_judge, in_words
 from ._leaks import Leak, LeakWarning, find_leaks
 from ._methods import METHODS, default_methods, left_out, named_methods
-from ._result import Comparison, Interrupted
-from ._run import compare
+from ._run import Comparison, Interrupted, compare
 
 __all__ = [
     "GOALS",

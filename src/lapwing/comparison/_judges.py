@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.cluster import KMeans
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.metrics import check_scoring, get_scorer_names, normalized_mutual_info_score
@@ -18,9 +19,15 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_array
+from threadpoolctl import threadpool_limits
 
-from .._validation import Array, check_choice, known_labels, spread_rows
-from ..metrics import clustering_accuracy, neighbor_ranks, retrieval_scores, standard_error
+from .._validation import Array, check_choice, known_labels, reword_error, some_rows, spread_rows
+from ..auto import UnitsWarning
+from ..data import as_data, canonical
+from ..metrics import clustering_accuracy, neighbor_ranks, rank_agreement, retrieval_scores, standard_error
+from ..solvers import numerical_rank
+from ._methods import Candidate
 
 JUDGES = ("auto", "nearest", "knn", "logistic")
 NEIGHBORS = (3, 7, 15, 31, 61)  # of the judge "knn"
@@ -39,6 +46,7 @@ N_NEIGHBORS, MOST_QUERIES = 10, 500  # how many nearest rows, and of how many ro
 UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
 LEVEL = 0.001  # scores that differ by less are printed alike, and count as equal whatever the standard error
 LEVEL_NEIGHBORHOOD = 0.1  # the same for measures of neighbourhoods, which get better with every further dimension
+AXES = 3  # of the pictures
 
 
 def checked_judge(judge: str, X: Any, y: np.ndarray) -> Any:
@@ -104,12 +112,11 @@ def checked_criterion(scoring: str | None, y: np.ndarray | None, ranked: bool) -
             "scikit-learn for classes, such as roc_auc"
         )
     found = GOALS.get(scoring, scoring) if scoring else None
-    numeric = y is not None and y.dtype.kind == "f"
-    if y is None or numeric:
-        if found not in (None, *NEIGHBORHOOD, *["r2"] * numeric):
-            why = "y holds numbers to predict" if numeric else "it needs labels; pass y"
+    if y is None or y.dtype.kind == "f":
+        usual, why = ("recall", "it needs labels; pass y") if y is None else ("r2", "y holds numbers to predict")
+        if found not in (None, usual, *NEIGHBORHOOD):
             raise ValueError(f"scoring={scoring!r}: {why}, or choose one of {', '.join(NEIGHBORHOOD)}")
-        return found or ("r2" if numeric else "recall")
+        return found or usual
     return found or ("roc_auc" if ranked else "balanced_accuracy" if are_unequal(y) else "accuracy")
 
 
@@ -135,11 +142,11 @@ def apart(fitted: tuple, held_out: tuple, retrieval: bool, seed: int) -> dict[st
     if retrieval:
         some = spread_rows(len(true), MOST_QUERIES)
         found = dict(zip(RETRIEVAL, retrieval_scores(rows[some], true[some], Z, y, n_neighbors=RECALL_AT), strict=True))
-    n_clusters = min(len(np.unique(y)), len(true))
+    k_means = KMeans(min(len(np.unique(y)), len(true)), n_init=4, random_state=seed)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # fewer distinct rows than clusters
-        clusters = KMeans(n_clusters, n_init=4, random_state=seed).fit_predict(rows)
+        clusters = k_means.fit_predict(rows)
     nmi = float(normalized_mutual_info_score(true, clusters))
-    return {**found, "clustering": clustering_accuracy(true, clusters), "nmi": nmi}
+    return found | {"clustering": clustering_accuracy(true, clusters), "nmi": nmi}
 
 
 def ranks_of(X: Array) -> np.ndarray:
@@ -159,3 +166,144 @@ def level_with(scores: np.ndarray, best: np.ndarray, criterion: str) -> np.ndarr
     """
     least = LEVEL_NEIGHBORHOOD if criterion in NEIGHBORHOOD else LEVEL
     return np.round(scores.mean(axis=0), 3) >= np.round(best.mean() - max(least, standard_error(best)), 3)
+
+
+class Task(NamedTuple):
+    """What every method is asked."""
+
+    X: Any  # the rows as given
+    prepare: Any  # an unfitted transformer that makes numbers of them, or None
+    y: np.ndarray | None  # codes of classes, -1 where unknown, or floats, which are numbers to predict
+    n_neighbors: int
+    seed: int
+    scorers: tuple[str, ...]  # of scikit-learn, beside the usual measures
+    retrieval: bool
+
+    def divided(self, train: np.ndarray, test: np.ndarray) -> list[tuple[Array, Any]]:
+        """The rows to fit and those to judge, each with y. The transformer is fitted to the rows to fit."""
+        parts = [some_rows(self.X, rows) for rows in (train, test)]
+        if self.prepare is not None:
+            # Warnings are about columns that hold nothing but gaps in some folds, and categories that only one fold has.
+            with warnings.catch_warnings(action="ignore"):
+                prepare = clone(self.prepare).fit(parts[0])
+                parts = [numbers(prepare.transform(part)) for part in parts]
+        labels = [None if self.y is None else self.y[rows] for rows in (train, test)]
+        return list(zip(parts, labels, strict=True))
+
+    def scores(self, judge: Any, ranks: np.ndarray, fitted: tuple, held_out: tuple) -> tuple[dict[str, float], Any]:
+        """The measures of a space, given its rows of both kinds, and what the judge predicts for those held out."""
+        kept = rank_agreement(ranks, ranks_of(held_out[0]), self.n_neighbors)
+        measures = dict(zip(NEIGHBORHOOD, kept, strict=True))
+        if judge is None:
+            return measures, np.empty(0, dtype=int)
+        fitted, held_out = known(*fitted), known(*held_out)
+        own, found = predicted(judge, fitted, held_out, self.scorers)
+        if held_out[1].dtype.kind != "f":
+            own |= apart(fitted, held_out, self.retrieval, self.seed)
+        return own | measures, found
+
+
+def numbers(X: Any) -> Array:
+    """The rows as numbers, which all methods take."""
+    try:
+        X = check_array(X, input_name="X", accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    except ValueError as error:
+        reword_error(error)
+        raise
+    return canonical(X)
+
+
+def known(X: Array, y: np.ndarray) -> tuple[Array, np.ndarray]:
+    """The rows whose y is known."""
+    return (X, y) if y.dtype.kind == "f" else (X[y >= 0], y[y >= 0])
+
+
+def rank_of(task: Task, train: np.ndarray, test: np.ndarray) -> int:
+    """How many dimensions the training rows of a fold allow: their rank about their mean."""
+    data = as_data(task.divided(train, test)[0][0], None)
+    if data.is_large:
+        return min(data.n, data.d) - 2
+    return numerical_rank(np.linalg.eigvalsh(data.gram(data.mean()))) if data.deviations.any() else 0
+
+
+def reference(task: Task, train: np.ndarray, test: np.ndarray, name: str) -> tuple[Any, dict]:
+    """Choose the judge of a fold, and score all columns, a linear judge of these, and no columns at all."""
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
+        fitted, held_out = task.divided(train, test)
+        ranks = ranks_of(held_out[0])
+        if task.y is None:
+            return None, {"baseline": task.scores(None, ranks, fitted, held_out)[0]}
+        rows = known(*fitted), known(*held_out)
+        judge, linear = (checked_judge(own, *rows[0]) for own in (name, "logistic"))
+        is_document = repr(judge) == repr(linear) and sparse.issparse(fitted[0])  # it has weights already
+        others = {} if name == "nearest" else {"line_to_beat": linear}
+        others["majority"] = DummyRegressor() if task.y.dtype.kind == "f" else DummyClassifier()
+        baseline = task.scores(judge[-1] if is_document else judge, ranks, fitted, held_out)[0]
+        lines = {line: predicted(own, *rows, task.scorers)[0] for line, own in others.items()}
+        return judge, {"baseline": baseline} | lines
+
+
+class Evaluation(NamedTuple):
+    """What a method has reached on a fold, by number of dimensions, why it failed and what it warned of."""
+
+    measures: dict[int, dict[str, float]]
+    predictions: dict[int, np.ndarray]
+    failures: list[str]
+    warnings: list[str]
+
+
+def evaluate(
+    task: Task, train: np.ndarray, test: np.ndarray, judge: Any, candidate: Candidate, key: str | None = None
+) -> Evaluation:
+    """Fit a method and judge it in every number of dimensions. A memory finds the result again by the key alone."""
+    wanted, found = list(candidate.dimensions), Evaluation({}, {}, [], [])
+    # One thread per task: as fast where there are many tasks, and the same bits whatever n_jobs is.
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted, held_out = task.divided(train, test)
+        ranks = ranks_of(held_out[0])
+        while wanted:
+            try:
+                models = candidate.fitted(wanted, *fitted)
+                # Several numbers of dimensions may share a model.
+                spaces = {
+                    model: [np.asarray(model.transform(rows)) for rows, _ in (fitted, held_out)]
+                    for model in models.values()
+                }
+                for d in wanted:
+                    Z, Z_test = (rows[:, :d] for rows in spaces[models[d]])
+                    rows = (Z, fitted[1]), (Z_test, held_out[1])
+                    found.measures[d], found.predictions[d] = task.scores(judge, ranks, *rows)
+                break
+            except Exception as error:  # any error: fewer dimensions, and other methods, go on
+                found.failures.append(why_it_failed(error))
+                wanted.pop()
+    # Warnings about units are left out here. The result gives one for all methods.
+    found.warnings.extend(str(own.message) for own in caught if not issubclass(own.category, UnitsWarning))
+    return found
+
+
+def why_it_failed(error: Exception) -> str:
+    """The message of an error. Where the error is not meant for the caller, its class too."""
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+
+
+class Whole(NamedTuple):
+    """What one method gives on all data in the number of dimensions that was chosen, and the axes of its pictures."""
+
+    dimension: int
+    model: Any
+    axes: np.ndarray
+    space: np.ndarray
+
+
+def fit_whole(candidate: Candidate, chosen: int, X: Array, y: np.ndarray | None) -> Whole | str:
+    """What the method gives with the chosen number of dimensions, or why it could not be fitted."""
+    shown = min(AXES, candidate.dimensions[-1])
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # the folds have given these warnings
+        try:
+            models = {d: candidate.fitted([d], X, y)[d] for d in {chosen, max(chosen, shown)}}
+            spaces = {d: np.asarray(model.transform(X)) for d, model in models.items()}
+            return Whole(chosen, models[chosen], spaces[max(chosen, shown)][:, :AXES], spaces[chosen])
+        except Exception as error:  # any error: the other methods go on
+            return why_it_failed(error)

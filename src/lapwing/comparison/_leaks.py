@@ -14,7 +14,7 @@ from sklearn.feature_selection import f_classif, f_regression
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, cross_validate
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from .._validation import check_count, class_codes, count_rows, spread_rows
+from .._validation import class_codes, count_rows, spread_rows
 from ..metrics import standard_error
 
 CERTAIN = 0.99  # a column that reaches this alone is named whatever the others do
@@ -23,6 +23,7 @@ FAR = 0.75  # of the way, as a column of as few values as there are classes come
 LEAST_WRONG = 14  # rows of the other class that a column would have by chance; to have none has a chance of 1e-6
 MOST_ROWS, MOST_COLUMNS, FINALISTS = 10_000, 100, 5  # that are looked at: by trees at all, and in every fold
 SMALL = {"min_samples_leaf": 3, "class_weight": "balanced", "random_state": 0}
+FOLDS = 5
 COPIED = 0.01  # the share of rows with a copy in another fold from which on it is said
 
 
@@ -52,11 +53,11 @@ class Leak(NamedTuple):
     message: str
 
 
-def find_leaks(X: Any, y: Any, *, cv: int = 5, feature_names: Sequence[str] | None = None) -> list[Leak]:
+def find_leaks(X: Any, y: Any, *, feature_names: Sequence[str] | None = None) -> list[Leak]:
     """The columns of X that alone tell the labels, and how many rows are copies of others.
 
-    A small tree of each column alone is scored in folds by the AUC of two classes, or the balanced accuracy of more. A column is
-    named
+    A small tree of each column alone is scored in five folds by the AUC of two classes, or the balanced accuracy of more. A
+    column is named
 
     - that reaches 0.99, unless there are more columns than rows;
     - that comes at least halfway from guessing to a perfect score, leaves the second-best column at less than half of its own
@@ -73,8 +74,6 @@ def find_leaks(X: Any, y: Any, *, cv: int = 5, feature_names: Sequence[str] | No
     y : array-like of shape (n_samples,)
         Class labels, -1 where unknown; or fractions, which are numbers to predict: columns are named of which a small tree
         explains 0.99 of the variance of their ranks.
-    cv : int, default=5
-        The number of folds; fewer where a class has fewer rows.
     feature_names : sequence of str, default=None
         The names of the columns. None takes those of a data frame, or numbers from 0.
 
@@ -88,15 +87,14 @@ def find_leaks(X: Any, y: Any, *, cv: int = 5, feature_names: Sequence[str] | No
     >>> find_leaks(X.assign(code=7 * y), y)[0].message
     "column 'code' alone gives 100 % (balanced accuracy): is it known before the label? If not: --drop code"
     """
-    check_count("cv", cv, 2)
     if are_fractions(numbers := np.asarray(y)):
-        return leaks(X, numbers, list(KFold(cv, shuffle=True, random_state=0).split(numbers)), feature_names)
+        return leaks(X, numbers, list(KFold(FOLDS, shuffle=True, random_state=0).split(numbers)), feature_names)
     codes, _ = class_codes(y, count_rows(X))
     counts = np.bincount(codes[codes >= 0])
-    rows = np.flatnonzero((codes >= 0) & (counts >= cv)[codes])
+    rows = np.flatnonzero((codes >= 0) & (counts >= FOLDS)[codes])
     if len(np.unique(codes[rows])) < 2:
         return []
-    folds = StratifiedKFold(cv, shuffle=True, random_state=0).split(rows, codes[rows])
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, codes[rows])
     return leaks(X, codes, [(rows[train], rows[test]) for train, test in folds], feature_names)
 
 
@@ -168,16 +166,16 @@ def _telling(names: list[str], X: np.ndarray, labels: np.ndarray, folds: Any) ->
     found += [j for j in order if j not in found and n_classes == 2 and _is_filled_for_one(X[some, j], labels[some])]
     rest, others = [j for j in order if j not in found], [j for j in range(X.shape[1]) if j not in found]
     way, second = ([(means[j] - guess) / (1 - guess) for j in rest] + [0.0, 0.0])[:2]
-    forest, leading = RandomForestClassifier(50, max_features=0.5, **SMALL), rest[:1]
+    forest, told = RandomForestClassifier(50, max_features=0.5, **SMALL), False
+    without = [j for j in others if j not in rest[:1]]
     if way >= HALFWAY and second < HALFWAY * way:
         whole = score(forest, others, parts)
         # By either measure: if other columns say as much, a forest still orders rows better.
         gaps = zip(whole - scores[rest[0]], whole, strict=True)
-        if any(gap.mean() <= max(standard_error(all_), standard_error(gap)) for gap, all_ in gaps):
-            found += leading
-    without = [j for j in others if j not in leading]
-    if way >= FAR and rest[0] not in found and len(np.unique(X[:, rest[0]])) <= n_classes + 1 and without:
-        found += leading if means[rest[0]] >= score(forest, without, parts)[0].mean() else []
+        told = any(gap.mean() <= max(standard_error(all_), standard_error(gap)) for gap, all_ in gaps)
+    if not told and way >= FAR and len(np.unique(X[:, rest[0]])) <= n_classes + 1 and without:
+        told = means[rest[0]] >= score(forest, without, parts)[0].mean()
+    found += rest[:1] if told else []
     return [_leak(names[j], means[j], "AUC" if n_classes == 2 else "balanced accuracy") for j in found]
 
 

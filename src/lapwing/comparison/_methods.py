@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +15,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from .._extras import require
 from .._validation import Array, check_count, known_labels
 from ..data import as_data
-from ..graphs import KNN, Propagated, Repulsion, SameClass, TangentAlignment, Target
-from ..methods import LPI, LPP, MMC, OLPP, KernelLDA, KernelLPP
+from ..graphs import KNN, Propagated, Repulsion, SameClass, Target
+from ..methods import LPP, MMC, OLPP, KernelLDA, KernelLPP
 from ..methods import METHODS as NAMED
 from ..reducers import FreeReducer, KernelReducer, LinearReducer, Reducer
 from ..selection import reducer_of, takes_unknown_for_a_class
@@ -46,9 +44,8 @@ _ESTIMATORS: dict[str, Any] = {
     "kernel PCA + LDA": make_pipeline(StandardScaler(), KernelPCA(100, kernel="rbf", random_state=0), _SHRINKAGE_LDA),
 }
 #: The methods that :func:`compare` knows by name: all that have components and take rows of features, and some to hold them to.
-#: Those that need labels are last. ``"UMAP"`` is known as well where umap-learn is installed.
+#: Those that need labels are last.
 METHODS = dict(sorted(_ESTIMATORS.items(), key=lambda item: get_tags(item[1]).target_tags.required))
-UMAP = "UMAP"
 TRIED_ON: dict[str, tuple[str, ...]] = {
     **{name: cls.about.compared_on for name, cls in _LINEAR.items()},
     "PCA": ("dense",),
@@ -59,12 +56,10 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
     "LPP + targets": ("targets",),
     "OLPP": ("unlabelled", "targets"),
     "NPE": ("unlabelled", "sparse"),
-    UMAP: ("dense",),
 }
-# Slow methods are tried by default up to these numbers of rows and of columns.
-MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
-# It takes the eigenvectors of a matrix of all columns: 7 s there, 4 minutes at 10,000.
-MOST_COLUMNS = {"shrinkage LDA": 3_000}
+# Slow methods are tried by default up to these numbers of rows or columns.
+# Shrinkage takes the eigenvectors of a matrix of all columns: 7 s there, 4 minutes at 10,000.
+SLOW = {"NCA": (2_000, "rows"), "kernel PCA + LDA": (2_500, "rows"), "shrinkage LDA": (3_000, "columns")}
 FEW_LABELS = 0.5  # where fewer labels are known than this share, methods are tried that spread them
 LANDMARKS = 1_000  # on more than twice as many rows, a kernel method gets this many landmarks
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
@@ -77,17 +72,17 @@ def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
     ``y`` are labels, -1 where unknown; or floats, which are numbers to predict.
     """
     slow = left_out(X, y)
-    return {name: _known(name, X, y) for name in _suited(X, y) if name not in slow}
+    return named_methods([name for name in _suited(X, y) if name not in slow], X, y)
 
 
 def left_out(X: Any, y: Any = None) -> dict[str, str]:
     """The methods that suit X but are not tried by default, and why: they are slow where there are many rows or columns."""
-    limits = zip(X.shape, ("rows", "columns"), (MOST_ROWS, MOST_COLUMNS), strict=True)
+    sizes = dict(zip(("rows", "columns"), X.shape, strict=True))
+    slow = {name: SLOW[name] for name in _suited(X, y) if name in SLOW}
     return {
-        name: f"slow on {size:,} {what} (it is tried unasked up to {most[name]:,})"
-        for size, what, most in limits
-        for name in _suited(X, y)
-        if size > most.get(name, size)
+        name: f"slow on {sizes[what]:,} {what} (it is tried unasked up to {most:,})"
+        for name, (most, what) in slow.items()
+        if sizes[what] > most
     }
 
 
@@ -100,30 +95,23 @@ def _suited(X: Any, y: Any) -> list[str]:
         kinds = {"dense", "targets" if targets else "labelled" if labelled else "unlabelled"}
     kinds |= {"few labels"} if labelled and known_labels(y).mean() < FEW_LABELS else set()
     known = [name for name, own in METHODS.items() if labelled or not get_tags(own).target_tags.required]
-    known += ["LPP + targets"] * targets + [UMAP] * (find_spec("umap") is not None)
+    known += ["LPP + targets"] * targets
     return [name for name in dict.fromkeys(known) if kinds.intersection(TRIED_ON.get(name, ()))]
 
 
-def _known(name: str, X: Array, y: Any) -> Any:
-    if name == UMAP:
-        return require("umap", "umap").UMAP(random_state=0, n_jobs=1)
-    method = clone(METHODS[name])
-    if name == "PCA" and X.shape[0] > X.shape[1]:
-        # Its components are nested too, and it is many times faster than "full".
-        method.set_params(svd_solver="covariance_eigh")
-    if isinstance(method, KernelReducer) and X.shape[0] > 2 * LANDMARKS:
-        method.set_params(landmarks=LANDMARKS, random_state=0)
-    if getattr(method, "graph", None) == "supervised" and y is not None and not known_labels(y).all():
-        method.set_params(graph="semi")  # rows without a label take part through their neighbours
-    return method
-
-
-def named_methods(names: Iterable[Any], X: Any, y: Any = None) -> dict[str, Any]:
-    """The methods of these names of :data:`METHODS`, in upper or lower case, as they suit the data, by name."""
-    known = {name.lower(): name for name in [*METHODS, UMAP]}
-    if unknown := [name for name in names if str(name).lower() not in known]:
+def named_methods(names: Iterable[str], X: Any, y: Any = None) -> dict[str, Any]:
+    """The methods of these names of :data:`METHODS`, as they suit the data, by name."""
+    if unknown := [name for name in names if name not in METHODS]:
         raise ValueError(f"methods={unknown!r} are not known; choose from {', '.join(METHODS)}, or pass estimators")
-    return {name: _known(name, X, y) for name in (known[str(name).lower()] for name in names)}
+    found = {name: clone(METHODS[name]) for name in names}
+    for method in found.values():
+        if isinstance(method, PCA) and X.shape[0] > X.shape[1]:
+            method.set_params(svd_solver="covariance_eigh")  # many times faster than "full" there
+        if isinstance(method, KernelReducer) and X.shape[0] > 2 * LANDMARKS:
+            method.set_params(landmarks=LANDMARKS, random_state=0)
+        if getattr(method, "graph", None) == "supervised" and y is not None and not known_labels(y).all():
+            method.set_params(graph="semi")  # rows without a label take part through their neighbours
+    return found
 
 
 def checked_methods(methods: Any, X: Array, y: np.ndarray | None) -> dict[str, Any]:
@@ -134,16 +122,17 @@ def checked_methods(methods: Any, X: Array, y: np.ndarray | None) -> dict[str, A
         raise ValueError(f"methods={methods!r} must be a mapping of name to estimator, or a list of names")
     found = methods if isinstance(methods, Mapping) else named_methods(methods, X, y)
     for name, estimator in found.items():
+        wrong = None
         if not (hasattr(estimator, "transform") and hasattr(reducer_of(estimator), "n_components")):
-            raise ValueError(
-                f"methods[{name!r}]={estimator!r} must have n_components (in its last step) and transform, for held-out rows"
-            )
-        reads_targets = any(getattr(part, "reads_targets", False) for part in estimator.get_params().values())
-        if reads_targets and y is not None and y.dtype.kind != "f":
-            raise ValueError(
-                f"methods[{name!r}]={estimator!r} reads y as numbers, and here y names classes; "
-                'use scoring="r2" if y holds numbers, or leave Target out'
-            )
+            wrong = "must have n_components (in its last step) and transform, for held-out rows"
+        elif (
+            y is not None
+            and y.dtype.kind != "f"
+            and any(getattr(part, "reads_targets", False) for part in estimator.get_params().values())
+        ):
+            wrong = 'reads y as numbers, and here y names classes; use scoring="r2" for numbers, or leave Target out'
+        if wrong:
+            raise ValueError(f"methods[{name!r}]={estimator!r} {wrong}")
     return {str(name): clone(estimator) for name, estimator in found.items()}
 
 
@@ -152,8 +141,6 @@ class Candidate(NamedTuple):
 
     estimator: Any
     dimensions: tuple[int, ...]
-    most: int  # the largest number of dimensions that it can have
-    are_asked: bool  # for by the caller, who is told then if some cannot be had
 
     def at(self, dimension: int) -> Any:
         """The unfitted estimator with so many dimensions."""
@@ -161,55 +148,27 @@ class Candidate(NamedTuple):
         reducer_of(model).set_params(n_components=dimension)
         return model
 
-    def fitted(self, dimensions: Iterable[int], X: Array, y: np.ndarray | None) -> dict[int, Any]:
-        """For each number of dimensions, a model whose first coordinates are those of that number; few fits serve many."""
+    def fitted(self, dimensions: Sequence[int], X: Array, y: np.ndarray | None) -> dict[int, Any]:
+        """For each number of dimensions, in increasing order, a model whose first coordinates are those of that number.
+
+        Where those of the last model begin as the coordinates of the first and of the next to last do, it serves all between.
+        """
         if y is not None and y.dtype.kind != "f" and takes_unknown_for_a_class(self.estimator):
             X, y = X[y >= 0], y[y >= 0]
         # These rows keep their neighbours for the next fit. A ``fit`` of one's own may do something to X before.
         keeps = isinstance(self.estimator, LinearReducer) and type(self.estimator).fit is Reducer.fit
         rows = (as_data(X, y),) if keeps else (X, y)
-        dimensions, models = sorted(set(dimensions)), dict[int, Any]()
-
-        def fitted(d: int) -> Any:
-            if d not in models:
-                models[d] = self.at(d).fit(*rows)
-            return models[d]
-
-        def share(low: int, high: int) -> None:
-            """Where ``pca="auto"`` keeps as many principal directions for few components, a fit serves all between."""
-            above, below = fitted(dimensions[high]), fitted(dimensions[low])
-            if reducer_of(below).n_pca_ == reducer_of(above).n_pca_:
-                models.update(dict.fromkeys(dimensions[low:high], above))
-            elif high - low > 1:
-                share((low + high) // 2, high)
-                share(low, (low + high) // 2)
-
-        reducer = reducer_of(self.estimator)
-        if not is_nested_but_for_pca(reducer):
-            return {d: fitted(dimensions[-1] if is_nested(reducer) else d) for d in dimensions}
-        share(0, len(dimensions) - 1)
-        return models
+        models = {d: self.at(d).fit(*rows) for d in dict.fromkeys([*dimensions[:-3:-1], dimensions[0]])}
+        most, between = models[dimensions[-1]], [d for d in dimensions if d not in models]
+        if between and all(_begins_as(own, most, X) for own in models.values()):
+            return models | dict.fromkeys(between, most)
+        return models | {d: self.at(d).fit(*rows) for d in between}
 
 
-def is_nested(reducer: Any) -> bool:
-    """Whether the first components of a fit do not depend on how many there are.
-
-    They do where fits draw other landmarks, and where LPI regresses on graph eigenvectors of equal eigenvalues.
-    """
-    parameters = reducer.get_params(deep=True)
-    tangents = [value.n_components for value in parameters.values() if isinstance(value, TangentAlignment)]
-    if isinstance(parameters.get("pca"), str) or None in tangents:
-        return False
-    drawn = reducer if parameters.get("landmarks") is not None else parameters.get("features")
-    known = isinstance(reducer, LinearDiscriminantAnalysis | LinearReducer | KernelReducer)
-    known |= isinstance(reducer, PCA) and reducer.svd_solver in ("full", "covariance_eigh")
-    is_drawn_anew = isinstance(reducer, LPI) or getattr(drawn, "random_state", 0) is None
-    return getattr(reducer, "is_nested", known and not is_drawn_anew)
-
-
-def is_nested_but_for_pca(reducer: Any) -> bool:
-    """Whether the first components depend on how many there are only because of ``pca="auto"``."""
-    return isinstance(getattr(reducer, "pca", None), str) and is_nested(clone(reducer).set_params(pca=None))
+def _begins_as(few: Any, many: Any, X: Array) -> bool:
+    """Whether the coordinates of rows by one model are the first ones by another."""
+    first, all_ = np.asarray(few.transform(X)), np.asarray(many.transform(X))[:, : reducer_of(few).n_components]
+    return first.shape == all_.shape and np.allclose(first, all_, rtol=0, atol=1e-6 * np.abs(all_).max())
 
 
 def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None) -> Candidate:
@@ -219,10 +178,10 @@ def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None)
     tried = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
         tried.append(most)
-    is_slow = not isinstance(reducer, Reducer) and not is_nested(reducer)
+    is_slow = not isinstance(reducer, Reducer | PCA | LinearDiscriminantAnalysis)
     if dimensions is None and len(tried) > SLOW_FITS and is_slow:
         tried = [tried[i] for i in np.linspace(1, len(tried) - 2, SLOW_FITS).round().astype(int)]
-    return Candidate(estimator, tuple(tried), most, dimensions is not None)
+    return Candidate(estimator, tuple(tried))
 
 
 def _counts_classes(reducer: Any) -> bool:
@@ -246,11 +205,6 @@ def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
     return found
 
 
-def is_recommendable(estimator: Any) -> bool:
-    """Whether a model of it can be kept in a file without pickle. That of UMAP cannot."""
-    return not type(reducer_of(estimator)).__module__.startswith("umap")
-
-
 def complexity(estimator: Any) -> tuple[bool, int]:
     """Whether the map is curved, so that it needs the training rows to place new ones; and a number that orders methods.
 
@@ -260,4 +214,4 @@ def complexity(estimator: Any) -> tuple[bool, int]:
     curved = any(isinstance(step, KernelReducer | FreeReducer | KernelPCA) for step in steps)
     kinds = (PCA | TruncatedSVD, LinearDiscriminantAnalysis | MMC, object)
     number = [isinstance(steps[-1], kind) for kind in kinds].index(True)
-    return curved or not is_recommendable(estimator), number
+    return curved, number

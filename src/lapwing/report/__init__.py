@@ -6,7 +6,6 @@ import base64
 import gzip
 import io
 import os
-from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -25,9 +24,7 @@ CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\
 CONTROLS |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
 
 
-def write_report(
-    path: str | os.PathLike[str], comparison: Any, X: Any = None, y: ArrayLike | None = None, **options: Any
-) -> Path:
+def write_report(path: str | os.PathLike[str], comparison: Any, **options: Any) -> Path:
     """Write a comparison as one HTML file, which needs nothing but a browser of 2023 or later.
 
     The page begins with what was found, in plain sentences, the classes and their confusion, and a map of the rows in the
@@ -41,10 +38,8 @@ def write_report(
         The file to write; an earlier one is replaced when the new one is complete.
     comparison : Comparison
         What :func:`lapwing.comparison.compare` has found.
-    X, y : default=None
-        What :func:`report_page` takes.
     **options
-        Further parameters of :func:`report_page`.
+        Parameters of :func:`report_page`.
 
     Examples
     --------
@@ -58,22 +53,18 @@ def write_report(
     ...     write_report(f"{folder}/report.html", found).name
     'report.html'
     """
-    write_whole(path, report_page(comparison, X, y, **options).encode())
+    write_whole(path, report_page(comparison, **options).encode())
     return Path(path)
 
 
 def report_page(
     comparison: Any,
-    X: Any = None,
-    y: ArrayLike | None = None,
     *,
     columns: Any = None,
     feature_names: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     images: ArrayLike | None = None,
-    texts: Sequence[str] | None = None,
     max_points: int = 2000,
-    stability: int = 0,
     loading: str | None = None,
     title: str = "Projections compared",
     command: str | None = None,
@@ -85,21 +76,14 @@ def report_page(
     ----------
     comparison : Comparison
         What :func:`lapwing.comparison.compare` has found.
-    X, y : array or sparse matrix, and array-like of labels to colour the points by, default=None
-        None takes those that the comparison holds.
     columns : data frame, or mapping of name to array, default=None
-        The columns before they were prepared, such as ages in years and dates, which are shown of each row. None shows X.
+        The columns before they were prepared, such as ages in years, dates and texts, which are shown of each row. None shows X.
     feature_names, ids : array-like of str, default=None
         The names of the columns of X, and of the rows; None is numbers.
     images : array of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
         A picture of each sample. Where pictures have as many numbers as X has features, components are pictures too.
-    texts : sequence of str, default=None
-        A text of each sample, shown when the pointer is on it.
     max_points : int, default=2000
         Where there are more samples than this, only so many are shown, spread evenly over the rows.
-    stability : int, default=0
-        How many random halves of the rows, such as 100, show how certain the recommended directions are
-        (:func:`lapwing.stability`); 0 leaves this part out. The intervals of loadings take as many, or 40.
     loading : str or None, default=None
         Python that defines ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code. None is a
         comment that says what they are.
@@ -117,9 +101,8 @@ def report_page(
     >>> report_page(compare(X, y, methods=["PCA", "LPP"]), title="Iris").lstrip()[:15]
     '<!doctype html>'
     """
-    rows = {"columns": columns, "feature_names": feature_names, "ids": ids, "images": images, "texts": texts}
-    sizes = {"max_points": check_count("max_points", max_points), "draws": check_count("stability", stability, 0)}
-    shown = content(comparison, comparison.X if X is None else X, y, loading=loading, **rows, **sizes)
+    rows = {"columns": columns, "feature_names": feature_names, "ids": ids, "images": images}
+    shown = content(comparison, max_points=check_count("max_points", max_points, 2), loading=loading, **rows)
     jinja2 = require("jinja2", "report")
     style, script, template = (
         (files(__package__) / name).read_text("utf-8") for name in ("page.css", "page.js", "page.html.jinja")
@@ -154,7 +137,6 @@ def _base64(data: bytes) -> str:
 def write_atlas(
     path: str | os.PathLike[str],
     comparison: Any,
-    y: ArrayLike | None = None,
     *,
     ids: ArrayLike | None = None,
     feature_names: ArrayLike | None = None,
@@ -173,7 +155,7 @@ def write_atlas(
         The file to write, ``.parquet``; an earlier one is replaced when the new one is complete.
     comparison : Comparison
         What :func:`lapwing.comparison.compare` has found.
-    y, ids, feature_names : default=None
+    ids, feature_names : default=None
         What :func:`report_page` takes.
     n_neighbors : int, default=15
         How many nearest rows are listed for each row.
@@ -192,8 +174,8 @@ def write_atlas(
     ...     write_atlas(f"{folder}/atlas.parquet", found).name
     'atlas.parquet'
     """
-    sizes = check_count("n_neighbors", n_neighbors), check_count("max_points", max_points)
-    table = atlas(comparison, y, ids, feature_names, *sizes)
+    sizes = check_count("n_neighbors", n_neighbors), check_count("max_points", max_points, 2)
+    table = atlas(comparison, ids, feature_names, *sizes)
     pyarrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
     file = io.BytesIO()
     parquet.write_table(pyarrow.table(table), file)

@@ -1,9 +1,12 @@
-"""What the page shows, as plain lists and numbers."""
+"""What the page shows, as plain lists and numbers, and the program that computes its numbers again."""
 
 from __future__ import annotations
 
+import ast
 import base64
 import io
+import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from math import ceil, isfinite, sqrt
@@ -11,19 +14,37 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array
 
 from .._extras import require
-from .._validation import class_codes, spread_rows
-from ..inspection import directions, loadings, stability
+from .._validation import spread_rows
+from ..inspection import directions, loadings
 from ..metrics import standard_error
-from ..selection import reducer_of
-from ._code import MEASURES, program
+from ..selection import takes_unknown_for_a_class
 
+PROGRAM = """\
+again = compare(
+    {arguments},{judge}
+)
+scores = again.scores({name})
+print(f"{what} on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
+model = again.models[{name}]
+Z = model.transform(again.X)
+"""
+# The names of measures, and what some of them say.
+MEASURES = {
+    "accuracy": ("accuracy", "the share of rows whose class is named rightly"),
+    "balanced_accuracy": ("balanced accuracy", "the share of rows named rightly, as a mean over the classes"),
+    "f1": ("F1 (mean of classes)", ""),
+    "roc_auc": ("ROC AUC", "the share of pairs, one row of each class, that stand in the right order"),
+    "r2": ("R²", "the share of the variance that is explained"),
+    "map": ("mean average precision", "how far rows of one class come first in a search"),
+    "recall@5": ("recall at 5", ""),
+    "nmi": ("clustering NMI", ""),
+    "recall": ("recall of neighbours", "the share of the nearest rows that stay the nearest"),
+}
 THUMBNAIL = 40  # the longer side of an image has at most this many pixels
 TEXT = 280  # this many characters of a document are shown
 COLUMNS = 12  # this many features of a row, and of a component, are shown
@@ -33,71 +54,64 @@ OVERVIEW = 40  # this many columns are in the overview of the data
 MANY_WORDS, SHORT = 50, 30  # of more different words the first and the last are named, where all are as short as this
 DRAWS = 40  # random halves of the rows that make the intervals of loadings
 NEIGHBOURHOOD = ("trustworthiness", "continuity", "recall")
-IN_WORDS = {
-    "accuracy": "the share of rows whose class is named rightly",
-    "balanced_accuracy": "the share of rows named rightly, as a mean over the classes",
-    "roc_auc": "the share of pairs, one row of each class, that stand in the right order",
-    "r2": "the share of the variance that is explained",
-    "map": "how far rows of one class come first in a search",
-    "recall": "the share of the nearest rows that stay the nearest",
-}
 IN_TABLE = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "r2", "map", "recall@5")
 
 
 def content(
-    comparison: Any, X: Any, y: Any, *, max_points: int, draws: int = 0, loading: str | None = None, **given: Any
+    comparison: Any,
+    *,
+    max_points: int,
+    loading: str | None = None,
+    columns: Any = None,
+    feature_names: Any = None,
+    ids: Any = None,
+    images: Any = None,
 ) -> dict[str, Any]:
-    """Everything on the page, checked against the comparison; ``given`` are parameters of the page by the same names."""
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    n, d = comparison.n_samples, comparison.n_features
-    if X.shape != (n, d):
-        raise ValueError(f"X has shape {X.shape}, but the comparison was made on {(n, d)}; pass the same data")
-    names = _names("feature_names", given.get("feature_names"), d, [f"feature {i}" for i in range(d)])
-    identities = _names("ids", given.get("ids"), n, [str(i + 1) for i in range(n)])
-    images = None if given.get("images") is None else np.asarray(given["images"])
+    """Everything on the page, checked against the comparison."""
+    X, (n, d), labels = comparison.X, comparison.X.shape, comparison.labels
+    names = _names("feature_names", feature_names, [f"feature {i}" for i in range(d)])
+    identities = _names("ids", ids, [str(i + 1) for i in range(n)])
+    images = None if images is None else np.asarray(images)
     if images is not None and (len(images) != n or images.ndim not in (3, 4) or images.shape[3:] not in ((), (3,))):
         raise ValueError(
-            f"images has shape {images.shape}; it must be ({n}, height, width), or ({n}, height, width, 3) in colour"
+            f"images has shape {images.shape}; it must be ({n}, height, width), or with 3 colours at the end"
         )
     rows = spread_rows(n, max_points)
-    labels, classes = _colours(comparison, y)
-    models, spaces = comparison.models, comparison.spaces
-    own_classes = None if comparison.classes is None else [str(name) for name in comparison.classes]
-    made_of = {name: _made_of(comparison, name, X, names, images, draws) for name in models}
-    columns = _columns(given.get("columns"), X, names, n)
+    classes = None if comparison.classes is None else [str(name) for name in comparison.classes]
+    made_of = {name: _made_of(comparison, name, names, images) for name in comparison.models}
+    given = _columns(columns, X, names)
+    counted = None if classes is None else np.bincount(labels[labels >= 0], minlength=len(classes))
     return _plain(
         {
-            "nColumns": len(columns) or d,
-            "criterion": MEASURES.get(comparison.criterion, comparison.criterion),
-            "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
+            "nColumns": len(given) or d,
+            "criterion": _name(comparison.criterion),
             "chance": _chance(comparison),
-            "verdict": list(_verdict(comparison, len(columns) or d)),
+            "verdict": list(_verdict(comparison, len(given) or d)),
             "summary": comparison.summary(),
             "choice": _chosen(comparison),
             "measures": [
-                {"key": key, "name": MEASURES.get(key, key), "shown": key in IN_TABLE and _is_shown(comparison, key)}
+                {"key": key, "name": _name(key), "shown": key in IN_TABLE and _is_shown(comparison, key)}
                 for key in comparison.measures
             ],
             "scores": {name: _scores(comparison, name) for name in comparison.methods},
-            "certificate": _certificate(comparison),
             "lines": list(comparison.lines.values()),
             "points": {
                 "rows": rows,
                 "ids": [identities[i] for i in rows],
                 "labels": None if labels is None else labels[rows],
-                "embeddings": {name: _embeddings(found, rows) for name, found in comparison.embeddings.items()},
+                "embeddings": {name: _plain(Z[rows].T, 4) for name, Z in comparison.embeddings.items()},
                 "map": _plain(chosen_map(comparison, rows).T, 4),
                 "near": _nearest(X[rows]),
-                "nearAfter": {name: _nearest(space[rows]) for name, space in spaces.items()},
+                "nearAfter": {name: _nearest(space[rows]) for name, space in comparison.spaces.items()},
                 "predicted": _predicted(comparison, rows),
             },
-            "overview": _overview(comparison, X, columns, own_classes),
+            "classSizes": counted,
+            "filled": X.nnz / (n * d) if sparse.issparse(X) else None,
+            "columns": [_column(name, values) for name, values in list(given.items())[:OVERVIEW]],
             "madeOf": made_of,
-            "stability": _stability(comparison, X, draws),
-            "classes": classes,
-            "classNames": own_classes,
-            "samples": _samples(X, rows, names, columns, images, given.get("texts"), made_of[comparison.choice[0]]),
-            "confusion": own_classes and {name: comparison.confusion(name) for name in comparison.methods},
+            "classNames": classes,
+            "samples": _samples(X, rows, names, given, images, made_of[comparison.choice[0]]),
+            "confusion": classes and {name: comparison.confusion(name) for name in comparison.methods},
             "code": {name: program(comparison, name, loading) for name in comparison.methods},
         }
     )
@@ -116,28 +130,25 @@ def _plain(values: Any, digits: int = 6) -> Any:
     return values
 
 
-def _names(parameter: str, given: Any, n: int, default: list[str]) -> list[str]:
+def _name(measure: str) -> str:
+    return MEASURES.get(measure, [measure])[0]
+
+
+def _names(parameter: str, given: Any, default: list[str]) -> list[str]:
     found = default if given is None else [str(name) for name in given]
-    if len(found) != n:
-        raise ValueError(f"{parameter} has {len(found)} entries, but there must be {n}")
+    if len(found) != len(default):
+        raise ValueError(f"{parameter} has {len(found)} entries, but there must be {len(default)}")
     return found
 
 
-def _columns(columns: Any, X: Any, names: list[str], n: int) -> dict[str, np.ndarray]:
+def _columns(columns: Any, X: Any, names: list[str]) -> dict[str, np.ndarray]:
     """The columns in the units of the file, with dates as text; those of X where none were given. None of sparse X."""
     if columns is None:
-        return {} if sparse.issparse(X) else dict(zip(names, X.T, strict=False))
+        return {} if sparse.issparse(X) else dict(zip(names, X.T, strict=True))
     found = {str(name): np.asarray(columns[name]) for name in getattr(columns, "columns", columns)}
-    if bad := [f"{name!r} has {len(values)}" for name, values in found.items() if len(values) != n]:
-        raise ValueError(f"columns must have {n} entries each, and {', '.join(bad)}")
+    if bad := [f"{name!r} has {len(values)}" for name, values in found.items() if len(values) != X.shape[0]]:
+        raise ValueError(f"columns must have {X.shape[0]} entries each, and {', '.join(bad)}")
     return {name: values.astype(str) if values.dtype.kind == "M" else values for name, values in found.items()}
-
-
-def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
-    """The class of each row, -1 where unknown, and the names of the classes."""
-    own = y is None or comparison.targets is not None  # numbers to predict are no classes
-    given = (comparison.labels, comparison.classes) if own else class_codes(y, comparison.n_samples)
-    return given[0], None if given[1] is None else [str(name) for name in given[1]]
 
 
 def _chance(comparison: Any) -> float:
@@ -157,11 +168,11 @@ def _chosen(comparison: Any) -> dict[str, Any]:
 def _verdict(comparison: Any, n_columns: int) -> Iterator[str]:
     """What was found, how good it is beside all columns (the better of two judges) and guessing, and what to watch."""
     (method, d), key, chosen = comparison.choice, comparison.criterion, _chosen(comparison)
-    name, means = MEASURES.get(key, key), IN_WORDS.get(key)
+    means = MEASURES.get(key, ("", ""))[1]
     numbers, of = f"{d} number{'s' * (d > 1)}", f"{n_columns:,} column{'s' * (n_columns > 1)}"
     yield f"{method} describes each row by {numbers} in the place of {of}."
     reached = f"On rows that it had not seen, {'this' if d == 1 else 'these'} reach{'es' * (d == 1)} "
-    reached += f"{_percent(chosen['mean'])} ± {100 * chosen['se']:.1f} % ({name}{': ' * bool(means)}{means or ''})"
+    reached += f"{_percent(chosen['mean'])} ± {100 * chosen['se']:.1f} % ({_name(key)}{': ' * bool(means)}{means})"
     lines = {line: row for line, row in comparison.lines.items() if key in row}
     guess = lines.pop("majority", None)
     beat = max(lines.values(), key=lambda row: row[key])  # the stronger of the simple alternatives
@@ -199,16 +210,6 @@ def _watched(comparison: Any) -> Iterator[str]:
         yield f"{len(level)} of {len(comparison.methods)} methods are as good within the error"
 
 
-def _certificate(comparison: Any) -> str | None:
-    """What is wrong with the solution of the recommended method, fitted to all rows; None where all is well or unknown."""
-    method, _ = comparison.choice
-    found = getattr(reducer_of(comparison.models[method]), "certificate_", None)
-    certificates = found if isinstance(found, list) else [found]
-    for wrong in (one for one in certificates if one is not None and not one.holds):
-        return f"{method}, fitted to all rows, does NOT solve its eigenproblem to the digits it should: {wrong}."
-    return None
-
-
 def _scores(comparison: Any, method: str) -> dict[str, Any]:
     by_measure = {measure: comparison.scores(method, measure) for measure in comparison.measures}
     return {
@@ -216,15 +217,6 @@ def _scores(comparison: Any, method: str) -> dict[str, Any]:
         "mean": {measure: scores.mean(axis=0) for measure, scores in by_measure.items()},
         "se": {measure: [standard_error(column) for column in scores.T] for measure, scores in by_measure.items()},
     }
-
-
-def _embeddings(found: dict[int, np.ndarray], rows: np.ndarray) -> dict[str, Any]:
-    """Coordinates by the number of dimensions, one list per axis.
-
-    Where those in two dimensions are the first of those in three, they are not repeated.
-    """
-    same = {2, 3} <= found.keys() and np.allclose(found[2], found[3][:, :2], rtol=1e-6)
-    return {str(d): _plain(Z[rows].T, 4) for d, Z in found.items() if not (d == 2 and same)}
 
 
 def chosen_map(comparison: Any, rows: np.ndarray) -> np.ndarray:
@@ -238,14 +230,10 @@ def chosen_map(comparison: Any, rows: np.ndarray) -> np.ndarray:
     return TSNE(2, init="pca", perplexity=perplexity, max_iter=500, random_state=0).fit_transform(space)
 
 
-def _nearest(Z: Any) -> dict[str, Any]:
-    """The nearest of the points shown, point by point, as 16-bit numbers in base 64."""
-    k = min(NEAREST, Z.shape[0] - 1)
-    if k < 1:
-        return {"count": 0, "places": ""}
-    metric = "cosine" if sparse.issparse(Z) else "euclidean"
-    places = NearestNeighbors(n_neighbors=k, metric=metric).fit(Z).kneighbors(return_distance=False)
-    return {"count": k, "places": base64.b64encode(places.astype("<u2").tobytes()).decode("ascii")}
+def _nearest(Z: Any) -> np.ndarray:
+    """The nearest of the points shown, point by point."""
+    k, metric = min(NEAREST, Z.shape[0] - 1), "cosine" if sparse.issparse(Z) else "euclidean"
+    return NearestNeighbors(n_neighbors=k, metric=metric).fit(Z).kneighbors(return_distance=False)
 
 
 def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, np.ndarray] | None:
@@ -254,23 +242,11 @@ def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, np.ndarray] | Non
         return None
     found = {}
     for row in comparison.summary():
-        classes = np.full(comparison.n_samples, -1)
+        classes = np.full(comparison.X.shape[0], -1)
         by_fold = comparison.predictions[row["method"], row["dimension"]]
         for fold, predicted in zip(comparison.folds, by_fold, strict=True):
             classes[fold[comparison.labels[fold] >= 0]] = predicted
         found[row["method"]] = classes[rows]
-    return found
-
-
-def _overview(comparison: Any, X: Any, given: dict[str, np.ndarray], classes: list[str] | None) -> dict[str, Any]:
-    """The sizes of the classes, and what the columns hold, in the units of the file."""
-    found: dict[str, Any] = {"classes": None, "filled": None}
-    if classes is not None:
-        counts = np.bincount(comparison.labels[comparison.labels >= 0], minlength=len(classes))
-        found["classes"] = list(zip(classes, counts, strict=True))
-    if sparse.issparse(X):
-        found["filled"] = X.nnz / (X.shape[0] * X.shape[1])
-    found["columns"] = [_column(name, values) for name, values in list(given.items())[:OVERVIEW]]
     return found
 
 
@@ -293,66 +269,46 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _made_of(comparison: Any, method: str, X: Any, names: list[str], images: Any, draws: int) -> dict[str, Any] | None:
+def _made_of(comparison: Any, method: str, names: list[str], images: Any) -> dict[str, Any] | None:
     """What the dimensions of a method are made of: pictures of its directions, loadings, or correlations of a curved map.
 
     Those of the recommended method have intervals.
     """
-    model = comparison.models[method]
+    model, X = comparison.models[method], comparison.X
     try:
         V = directions(model)
     except ValueError:
-        V = None
-    if images is not None and V is not None and images[0].size == V.shape[1]:
+        V = np.empty((0, 0))
+    if images is not None and images[0].size == V.shape[1]:
         shown = V[:COMPONENTS].astype(float).reshape(-1, *images.shape[1:])
         return {"kind": "image", "sprite": _pictures(shown), "count": len(shown)}
     if sparse.issparse(X) or X.shape[1] < 2:
         return None
-    if V is None or V.shape[1] != len(names):
-        Z = comparison.spaces[method]
-        scaled = [normalize(part - part.mean(axis=0), axis=0) for part in (Z[:, :COMPONENTS], X)]
-        values, low, high, kind = scaled[0].T @ scaled[1], None, None, "correlation"
-    else:
-        is_choice, kind = method == comparison.choice[0], "loading"
-        model, X, y = _refitted(comparison, X) if is_choice else (model, X, None)
-        found = loadings(model, X, y, n_draws=(draws or DRAWS) * is_choice, feature_names=names)
+    kind, low, high = "loading", None, None
+    if V.shape[1] == len(names):
+        y = comparison.labels if comparison.targets is None else comparison.targets
+        if comparison.labels is not None and takes_unknown_for_a_class(model):
+            X, y = X[y >= 0], y[y >= 0]
+        n_draws = DRAWS if method == comparison.choice[0] else 0
+        found = loadings(model, X, y, n_draws=n_draws, feature_names=names)
         values, low, high = found.values[:COMPONENTS], found.low, found.high
+    else:
+        Z = comparison.spaces[method][:, :COMPONENTS]
+        kind, (Z, X) = "correlation", (normalize(part - part.mean(axis=0), axis=0) for part in (Z, X))
+        values = Z.T @ X
     order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :COLUMNS]
-
-    def ranked(own: Any) -> Any:
-        return None if own is None else np.take_along_axis(own[:COMPONENTS], order, axis=1)
-
-    leading = {"names": [[names[j] for j in row] for row in order], "values": ranked(values)}
-    return {"kind": kind, **leading, "low": ranked(low), "high": ranked(high)}
-
-
-def _refitted(comparison: Any, X: Any) -> tuple[Any, Any, Any]:
-    """The recommended model with the rows and labels that it is fitted to. Methods of others would take -1 for a class."""
-    method, dimension = comparison.choice
-    estimator = clone(comparison.estimator(method, dimension))
-    y = comparison.labels if comparison.targets is None else comparison.targets
-    if comparison.labels is not None and not hasattr(reducer_of(estimator), "problem"):
-        X, y = X[y >= 0], y[y >= 0]
-    return estimator.fit(X, y), X, y
+    parts = {"values": values, "low": low, "high": high}
+    ranked = {
+        key: None if own is None else np.take_along_axis(own[:COMPONENTS], order, axis=1) for key, own in parts.items()
+    }
+    return {"kind": kind, "names": [[names[j] for j in row] for row in order], **ranked}
 
 
-def _stability(comparison: Any, X: Any, draws: int) -> dict[str, Any] | None:
-    """How certain the recommended directions are, where that is asked."""
-    if not draws:
-        return None
-    rows = stability(*_refitted(comparison, X), n_draws=draws).rows()[:COMPONENTS]
-    return {"method": comparison.choice[0], "draws": draws, "rows": rows}
-
-
-def _samples(
-    X: Any, rows: np.ndarray, names: list[str], given: dict, images: Any, texts: Any, made_of: Any
-) -> dict[str, Any]:
-    """What is shown of a sample: its image, its text, or those of its columns that weigh most in the recommended method."""
+def _samples(X: Any, rows: np.ndarray, names: list[str], given: dict, images: Any, made_of: Any) -> dict[str, Any]:
+    """What is shown of a sample: its image, its terms, or those of its columns that weigh most in the recommended method."""
     if images is not None:
-        return {"kind": "image", "sprite": _thumbnails(images[rows])}
-    if texts is not None:
-        words = _names("texts", texts, X.shape[0], [])
-        return {"kind": "text", "texts": [_cut(words[i]) for i in rows]}
+        shown = images[rows].astype(float) - images.min()
+        return {"kind": "image", "sprite": _sprite(np.round(shown * (255 / (shown.max() or 1))).astype(np.uint8))}
     if not given:
         terms = [(row, np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]) for row in (X[[i]] for i in rows)]
         return {"kind": "text", "texts": [", ".join(names[j] for j in row.indices[first]) for row, first in terms]}
@@ -363,20 +319,12 @@ def _samples(
         return next(own, len(leading))
 
     shown = sorted(sorted(given, key=rank)[:COLUMNS], key=list(given).index)
-    cells = [given[name][rows].tolist() for name in shown]
-    values = [[_cut(value) for value in row] for row in zip(*cells, strict=True)]
+    values = [list(map(_cut, row)) for row in zip(*(given[name][rows].tolist() for name in shown), strict=True)]
     return {"kind": "row", "names": shown, "of": len(given), "values": _plain(values, 4)}
 
 
 def _cut(text: Any) -> Any:
     return f"{text[:TEXT]} …" if isinstance(text, str) and len(text) > TEXT else text
-
-
-def _thumbnails(images: np.ndarray) -> dict[str, Any]:
-    """One picture that holds all images, each at most ``THUMBNAIL`` pixels long, on one common range."""
-    images = images.astype(float)
-    low, high = images.min(), images.max()
-    return _sprite(np.round((images - low) * (255 / (high - low or 1))).astype(np.uint8))
 
 
 def _pictures(V: np.ndarray) -> dict[str, Any]:
@@ -393,42 +341,100 @@ def _sprite(images: np.ndarray) -> dict[str, Any]:
     Image = require("PIL.Image", "report")
     n, height, width = images.shape[:3]
     scale = min(1.0, THUMBNAIL / max(height, width))
-    h, w = max(1, round(scale * height)), max(1, round(scale * width))
+    h, w = (max(1, round(scale * side)) for side in (height, width))
     columns = ceil(sqrt(n * h / w))
     sheet = Image.new("RGB" if images.ndim == 4 else "L", (columns * w, ceil(n / columns) * h))
-    for i, image in enumerate(map(Image.fromarray, images)):
-        small = image if scale == 1 else image.resize((w, h), Image.Resampling.LANCZOS)
+    for i, image in enumerate(images):
+        small = Image.fromarray(image).resize((w, h), Image.Resampling.LANCZOS)
         sheet.paste(small, (i % columns * w, i // columns * h))
     file = io.BytesIO()
-    is_small = max(h, w) <= 16  # so small that no pixel may be lost
-    sheet.save(file, "WEBP", lossless=is_small, quality=75, method=6)
+    sheet.save(file, "WEBP", lossless=max(h, w) <= 16, quality=75, method=6)  # where no pixel may be lost
     url = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode("ascii")
     return {"url": url, "width": w, "height": h, "columns": columns}
 
 
-def atlas(comparison: Any, y: Any, ids: Any, feature_names: Any, n_neighbors: int, max_points: int) -> dict[str, Any]:
+def atlas(comparison: Any, ids: Any, feature_names: Any, n_neighbors: int, max_points: int) -> dict[str, Any]:
     """The columns for Embedding Atlas."""
-    n, d = comparison.n_samples, comparison.n_features
-    rows = spread_rows(n, max_points)
-    method, _ = comparison.choice
+    n, d = comparison.X.shape
+    rows, (method, _) = spread_rows(n, max_points), comparison.choice
     space = np.asarray(comparison.spaces[method][rows], dtype=float)
     distances, places = NearestNeighbors(n_neighbors=min(n_neighbors, len(rows) - 1)).fit(space).kneighbors()
-    x, y_map = chosen_map(comparison, rows).T.astype(float)
-    names = _names("ids", ids, n, [str(i + 1) for i in range(n)])
+    x, y = chosen_map(comparison, rows).T.astype(float)
+    names = _names("ids", ids, [str(i + 1) for i in range(n)])
     near = zip(places.tolist(), distances.tolist(), strict=True)
     columns: dict[str, Any] = {
         "id": [names[i] for i in rows],
         "x": x,
-        "y": y_map,
+        "y": y,
         "neighbors": [{"ids": ids, "distances": far} for ids, far in near],
     }
-    labels, classes = _colours(comparison, y)
-    if labels is not None and classes is not None:
-        columns["label"] = [classes[code] if code >= 0 else None for code in labels[rows]]
     if (predicted := _predicted(comparison, rows)) is not None:
-        columns["predicted"] = [str(comparison.classes[code]) if code >= 0 else None for code in predicted[method]]
+        for name, codes in {"label": comparison.labels[rows], "predicted": predicted[method]}.items():
+            columns[name] = [str(comparison.classes[code]) if code >= 0 else None for code in codes]
     if not sparse.issparse(comparison.X):
-        features = _names("feature_names", feature_names, d, [f"feature {i}" for i in range(d)])
+        features = _names("feature_names", feature_names, [f"feature {i}" for i in range(d)])
         for j, name in enumerate(features[:50]):
             columns[name if name not in columns else f"{name} (feature)"] = comparison.X[rows, j]
     return columns
+
+
+def program(comparison: Any, method: str, loading: str | None = None) -> str:
+    """Python that scores the method at its chosen dimension again, and fits it to all rows.
+
+    ``loading`` is Python that defines ``X`` and ``y``, ``preparation`` where rows were prepared, and ``groups`` or ``time``
+    where rows were kept together or in order. Without it a comment says what these are.
+    """
+    [row] = [row for row in comparison.summary() if row["method"] == method]
+    estimator, cv, key = comparison.estimator(method), comparison.cv, comparison.key_name
+    text, modules = expression(estimator)
+    missing = [] if text else [f"# define first: estimator, {in_one_line(estimator)}"]
+    missing += [f"# define first: cv, {in_one_line(cv)}"] if hasattr(cv, "split") else []
+    labelled = comparison.labels is not None or comparison.targets is not None
+    given = ["X", *["y"] * labelled]
+    more = [*[("prepare", "preparation")] * (comparison.prepare is not None), *[(key, key)] * bool(key)]
+    arguments = [
+        ", ".join(given),
+        f"methods={{{method!r}: {text or 'estimator'}}}",
+        f"dimensions=[{row['dimension']}]",
+        f"scoring={comparison.criterion!r}",
+        f"random_state={comparison.random_state}",
+        *[f"{name}={value}" for name, value in more],
+        f"cv={'cv' if hasattr(cv, 'split') else cv}",
+        f"judge={comparison.judge_name!r}",
+    ]
+    judge = f"  # {in_one_line(comparison.judge)}{', in most folds' * (len(set(comparison.judges)) > 1)}"
+    code = PROGRAM.format(
+        arguments=",\n    ".join(arguments),
+        judge=judge * labelled,
+        name=repr(method),
+        what=_name(comparison.criterion),
+        mean=row["mean"],
+    )
+    imports = [f"from {module} import {name}" for name, module in modules.items() if name != "np"]
+    imports += ["import numpy as np"] * ("np" in modules) + ["from lapwing.comparison import compare"]
+    loading = loading or f"# {', '.join(given + [value for _, value in more])}: what compare was given"
+    return "\n".join([*sorted(imports), *missing, "", loading.strip(), "", code])
+
+
+def in_one_line(value: Any) -> str:
+    return re.sub(r"\n\s*", " ", repr(value))
+
+
+def expression(value: Any) -> tuple[str | None, dict[str, str]]:
+    """Python that makes an estimator, and the modules of the names in it.
+
+    It is how the estimator is printed. None where that is no such Python: with functions, arrays, very many parameters, or
+    classes that no module has, as in a notebook.
+    """
+    text, homes = in_one_line(value), {"np": "numpy"}
+    try:
+        nodes = list(ast.walk(ast.parse(text, mode="eval")))
+    except SyntaxError:
+        return None, {}
+    for cls in map(type, [value, *value.get_params().values()]):
+        module = re.sub(r"\._.*", "", cls.__module__)  # scikit-learn keeps its classes in private ones
+        if hasattr(sys.modules.get(module), cls.__qualname__) and module != "__main__":
+            homes[cls.__name__] = module
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    is_cut = any(isinstance(node, ast.Constant) and node.value is Ellipsis for node in nodes)
+    return (None, {}) if is_cut or not names <= homes.keys() else (text, {name: homes[name] for name in names})

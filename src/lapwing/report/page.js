@@ -61,15 +61,6 @@
   // ---- embedding ----
 
   const ALL = content.points.rows.map((_, i) => i);
-  const decoded = new Map();
-  function neighbours({ count, places }, i) {
-    if (!decoded.has(places)) {
-      const bytes = Uint8Array.from(atob(places), (c) => c.charCodeAt(0));
-      decoded.set(places, new Uint16Array(bytes.buffer));
-    }
-    return Array.from(decoded.get(places).slice(i * count, (i + 1) * count));
-  }
-
   function byCode(codes, names) {
     const found = names.map((name, code) => ({ name, code, members: [] }));
     const unknown = { name: "unknown", code: -1, members: [] };
@@ -79,7 +70,7 @@
 
   function groups() {  // points that share a colour
     const { labels, predicted } = content.points;
-    if (state.colour === "class" && labels) return byCode(labels, content.classes);
+    if (state.colour === "class" && labels) return byCode(labels, content.classNames);
     if (state.colour === "prediction") return byCode(predicted[state.method], content.classNames);
     return [{ name: "rows", code: 0, members: ALL }];
   }
@@ -95,10 +86,8 @@
   const featureShown = () => (state.colour.startsWith("feature ") ? Number(state.colour.slice(8)) : null);
 
   function coordinates() {
-    const stored = content.points.embeddings[state.method];
-    const most = Math.max(...Object.keys(stored).map(Number));
-    const dimensions = Math.min(state.axes, most);
-    return { dimensions, axes: (stored[dimensions] || stored[most]).slice(0, dimensions) };
+    const axes = content.points.embeddings[state.method].slice(0, state.axes);
+    return { dimensions: axes.length, axes };
   }
 
   // Three dimensions are turned and drawn flat: Plotly's own 3-D evaluates strings, which the policy of this page forbids.
@@ -167,8 +156,8 @@
     if (state.marked.length) found.push(ring(state.marked, "found", variable("--accent"), 13, "square-open"));
     if (state.picked !== null) {
       const { near, nearAfter } = content.points;
-      found.push(ring(neighbours(near, state.picked), "neighbours before", "#d55e00", 12, "diamond-open"));
-      found.push(ring(neighbours(nearAfter[state.method], state.picked), "neighbours after", variable("--accent"), 15, "circle-open"));
+      found.push(ring(near[state.picked], "neighbours before", "#d55e00", 12, "diamond-open"));
+      found.push(ring(nearAfter[state.method][state.picked], "neighbours after", variable("--accent"), 15, "circle-open"));
       found.push(ring([state.picked], "picked", variable("--ink"), 17, "circle-open"));
     }
     return found;
@@ -263,14 +252,14 @@
   // ---- neighbours, search and selection ----
 
   function nearList(title, places, others) {
-    const list = element("ul", undefined, "near"), { points, classes, samples } = content;
+    const list = element("ul", undefined, "near"), { points, classNames, samples } = content;
     list.append(...places.map((i) => {
       const line = element("li", undefined, others.includes(i) ? "both" : ""), button = element("button", points.ids[i]);
       button.type = "button";
       button.addEventListener("click", () => pick(i));
       if (samples.kind === "image") line.append(picture(samples.sprite, i, 26));
       line.append(button);
-      if (points.labels) line.append(element("span", points.labels[i] < 0 ? "unknown" : short(classes[points.labels[i]], 22)));
+      if (points.labels) line.append(element("span", points.labels[i] < 0 ? "unknown" : short(classNames[points.labels[i]], 22)));
       return line;
     }));
     return [element("h3", title), list];
@@ -280,7 +269,7 @@
     $("near").hidden = state.picked === null;
     if (state.picked === null) return;
     const { near, nearAfter, predicted } = content.points;
-    const before = neighbours(near, state.picked), after = neighbours(nearAfter[state.method], state.picked);
+    const before = near[state.picked], after = nearAfter[state.method][state.picked];
     const parts = [...nearList("Nearest before", before, after), ...nearList(`Nearest in ${state.method}`, after, before)];
     parts.push(element("p", `${before.filter((i) => after.includes(i)).length} of ${before.length} in both, in bold; among the points drawn.`, "hint"));
     const code = predicted ? predicted[state.method][state.picked] : -1;
@@ -360,7 +349,7 @@
   }
 
   function showSample(i) {
-    const { samples, points, classes } = content;
+    const { samples, points, classNames } = content;
     const box = $("sample"), label = points.labels ? points.labels[i] : null;
     $("row").value = i + 1;
     const parts = [];
@@ -370,7 +359,7 @@
       canvas.setAttribute("aria-label", `image of row ${points.ids[i]}`);
       parts.push(canvas);
     }
-    if (label !== null) parts.push(element("p", label < 0 ? "unknown class" : classes[label], "class"));
+    if (label !== null) parts.push(element("p", label < 0 ? "unknown class" : classNames[label], "class"));
     parts.push(element("p", `row ${points.ids[i]}`, "id"));
     if (samples.kind === "text") parts.push(element("p", samples.texts[i], "text"));
     if (samples.kind === "row") {
@@ -457,13 +446,13 @@
   }
 
   function drawClasses() {
-    const { classes } = content.overview;
-    if (!classes) return;
+    const { classNames: names, classSizes: sizes } = content;
+    if (!names) return;
     draw("plot-classes", [{
-      type: "bar", x: classes.map((_, i) => i), y: classes.map(([, count]) => count), marker: { color: classes.map((_, i) => colour(i)) },
-      hovertext: classes.map(([name]) => plain(name)), hovertemplate: "%{hovertext}: %{y} rows<extra></extra>",
+      type: "bar", x: names.map((_, i) => i), y: sizes, marker: { color: names.map((_, i) => colour(i)) },
+      hovertext: names.map(plain), hovertemplate: "%{hovertext}: %{y} rows<extra></extra>",
     }], {
-      xaxis: axis("", { showgrid: false, tickvals: classes.length <= 40 ? classes.map((_, i) => i) : [], ticktext: classes.map(([name]) => plain(short(name, 14))) }), yaxis: axis("rows"), bargap: 0.2, showlegend: false,
+      xaxis: axis("", { showgrid: false, tickvals: names.length <= 40 ? names.map((_, i) => i) : [], ticktext: names.map((name) => plain(short(name, 14))) }), yaxis: axis("rows"), bargap: 0.2, showlegend: false,
     });
   }
 
