@@ -1,4 +1,4 @@
-"""Data sets in files: whole, or in batches of rows that never fill the memory.
+"""Data sets in files: whole, or CSV, Parquet and ``.npy`` in batches of rows that never fill the memory.
 
 The name of a file tells its format: CSV and TSV (``.csv``, ``.tsv``, ``.txt``; compressed too, as ``.gz`` or ``.bz2``),
 Parquet (``.parquet``, ``.pq``), NumPy (``.npy``, ``.npz``), Matrix Market (``.mtx``), svmlight (``.svm``, ``.svmlight``,

@@ -119,6 +119,8 @@ def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
 
 def unknown(y: np.ndarray) -> np.ndarray:
     """Which labels are missing: blank, or a mark such as NA and ?."""
+    if y.dtype.kind not in "OU":
+        return y != y
     return np.array([label is None or label != label or str(label).strip() in UNKNOWN for label in y], dtype=bool)
 
 
