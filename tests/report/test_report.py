@@ -1023,16 +1023,16 @@ def test_inline_in_a_notebook(found, monkeypatch):
 
 def test_export_for_embedding_atlas(tmp_path, digits, found):
     parquet = pytest.importorskip("pyarrow.parquet")
-    table = parquet.read_table(write_atlas(tmp_path / "atlas.parquet", found, n_neighbors=6)).to_pydict()
+    table = parquet.read_table(write_atlas(tmp_path / "atlas.parquet", found)).to_pydict()
     assert table["id"][:2] == ["1", "2"]
     assert np.isfinite([table["x"], table["y"]]).all()
     assert table["label"] == [str(k) for k in digits[1]]
     space = found.spaces[found.choice[0]]
     for i in (0, 100, 299):
         near = table["neighbors"][i]
-        assert set(near["ids"]) == nearest(space, i)
+        assert set(near["ids"]) == nearest(space, i, 15)
         np.testing.assert_allclose(near["distances"], np.linalg.norm(space[near["ids"]] - space[i], axis=1), atol=1e-8)
     assert table["feature 3"] == digits[0][:, 3].tolist()
-    with pytest.raises(ValueError, match="n_neighbors=0"):
-        write_atlas(tmp_path / "no.parquet", found, n_neighbors=0)
+    with pytest.raises(ValueError, match="max_points=1"):
+        write_atlas(tmp_path / "no.parquet", found, max_points=1)
     assert not (tmp_path / "no.parquet").exists()

@@ -140,13 +140,12 @@ def write_atlas(
     *,
     ids: ArrayLike | None = None,
     feature_names: ArrayLike | None = None,
-    n_neighbors: int = 15,
     max_points: int = 10_000,
 ) -> Path:
     """Write the recommended space as a Parquet file for Embedding Atlas.
 
     The columns are ``id``, ``x`` and ``y`` (a two-dimensional map of all dimensions of the space), ``neighbors`` (for each
-    row the numbers of its nearest rows in the space, and their distances), ``label`` and ``predicted`` where there are
+    row the numbers of its 15 nearest rows in the space, and their distances), ``label`` and ``predicted`` where there are
     labels, and the features, up to 50. ``embedding-atlas FILE --x x --y y --neighbors neighbors`` shows it.
 
     Parameters
@@ -157,8 +156,6 @@ def write_atlas(
         What :func:`lapwing.comparison.compare` has found.
     ids, feature_names : default=None
         What :func:`report_page` takes.
-    n_neighbors : int, default=15
-        How many nearest rows are listed for each row.
     max_points : int, default=10000
         Where there are more rows than this, only so many are written, spread evenly.
 
@@ -174,8 +171,7 @@ def write_atlas(
     ...     write_atlas(f"{folder}/atlas.parquet", found).name
     'atlas.parquet'
     """
-    sizes = check_count("n_neighbors", n_neighbors), check_count("max_points", max_points, 2)
-    table = atlas(comparison, ids, feature_names, *sizes)
+    table = atlas(comparison, ids, feature_names, check_count("max_points", max_points, 2))
     pyarrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
     file = io.BytesIO()
     parquet.write_table(pyarrow.table(table), file)

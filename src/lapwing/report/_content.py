@@ -49,7 +49,7 @@ THUMBNAIL = 40  # the longer side of an image has at most this many pixels
 TEXT = 280  # this many characters of a document are shown
 COLUMNS = 12  # this many features of a row, and of a component, are shown
 COMPONENTS = 12  # this many components are shown
-NEAREST = 6  # this many neighbours of a point are shown
+NEAREST, ATLAS_NEAREST = 6, 15  # this many neighbours of a point are shown, and listed for an atlas
 OVERVIEW = 40  # this many columns are in the overview of the data
 MANY_WORDS, SHORT = 50, 30  # of more different words the first and the last are named, where all are as short as this
 DRAWS = 40  # random halves of the rows that make the intervals of loadings
@@ -79,18 +79,19 @@ def content(
     rows = spread_rows(n, max_points)
     classes = None if comparison.classes is None else [str(name) for name in comparison.classes]
     made_of = {name: _made_of(comparison, name, names, images) for name in comparison.models}
-    given = _columns(columns, X, names)
+    given, summary = _columns(columns, X, names), comparison.summary()
+    choice = next(row for row in summary if row["method"] == comparison.choice[0])
     counted = None if classes is None else np.bincount(labels[labels >= 0], minlength=len(classes))
     return _plain(
         {
             "nColumns": len(given) or d,
             "criterion": _name(comparison.criterion),
             "chance": _chance(comparison),
-            "verdict": list(_verdict(comparison, len(given) or d)),
-            "summary": comparison.summary(),
-            "choice": _chosen(comparison),
+            "verdict": list(_verdict(comparison, choice, len(given) or d)),
+            "summary": summary,
+            "choice": choice,
             "measures": [
-                {"key": key, "name": _name(key), "shown": key in IN_TABLE and _is_shown(comparison, key)}
+                {"key": key, "name": _name(key), "shown": key in IN_TABLE and key != comparison.criterion}
                 for key in comparison.measures
             ],
             "scores": {name: _scores(comparison, name) for name in comparison.methods},
@@ -156,18 +157,9 @@ def _chance(comparison: Any) -> float:
     return comparison.n_neighbors / max(1, min(len(fold) for fold in comparison.folds) - 1)
 
 
-def _is_shown(comparison: Any, key: str) -> bool:
-    """Whether a measure has a column of its own in the table."""
-    return key != comparison.criterion and (key not in ("balanced_accuracy", "f1") or comparison.is_unequal)
-
-
-def _chosen(comparison: Any) -> dict[str, Any]:
-    return next(row for row in comparison.summary() if row["method"] == comparison.choice[0])
-
-
-def _verdict(comparison: Any, n_columns: int) -> Iterator[str]:
+def _verdict(comparison: Any, chosen: dict, n_columns: int) -> Iterator[str]:
     """What was found, how good it is beside all columns (the better of two judges) and guessing, and what to watch."""
-    (method, d), key, chosen = comparison.choice, comparison.criterion, _chosen(comparison)
+    (method, d), key = comparison.choice, comparison.criterion
     means = MEASURES.get(key, ("", ""))[1]
     numbers, of = f"{d} number{'s' * (d > 1)}", f"{n_columns:,} column{'s' * (n_columns > 1)}"
     yield f"{method} describes each row by {numbers} in the place of {of}."
@@ -353,12 +345,12 @@ def _sprite(images: np.ndarray) -> dict[str, Any]:
     return {"url": url, "width": w, "height": h, "columns": columns}
 
 
-def atlas(comparison: Any, ids: Any, feature_names: Any, n_neighbors: int, max_points: int) -> dict[str, Any]:
+def atlas(comparison: Any, ids: Any, feature_names: Any, max_points: int) -> dict[str, Any]:
     """The columns for Embedding Atlas."""
     n, d = comparison.X.shape
     rows, (method, _) = spread_rows(n, max_points), comparison.choice
     space = np.asarray(comparison.spaces[method][rows], dtype=float)
-    distances, places = NearestNeighbors(n_neighbors=min(n_neighbors, len(rows) - 1)).fit(space).kneighbors()
+    distances, places = NearestNeighbors(n_neighbors=min(ATLAS_NEAREST, len(rows) - 1)).fit(space).kneighbors()
     x, y = chosen_map(comparison, rows).T.astype(float)
     names = _names("ids", ids, [str(i + 1) for i in range(n)])
     near = zip(places.tolist(), distances.tolist(), strict=True)
