@@ -376,7 +376,10 @@ AFTER = {
             {"W.npz": npz().replace(bytes(8), b"12345678", 1)},
         ),
     ),
-    "3,000 lists in JSON": (None, lambda: with_ridge({**jsons(1), "content": "[" * 3000 + "]" * 3000})),
+    "3,000 lists in JSON": (
+        "ridge is a list or a dict",
+        lambda: with_ridge({**jsons(1), "content": "[" * 3000 + "]" * 3000}),
+    ),
     "no JSON": (None, lambda: with_ridge({**jsons(1), "content": "{"})),
     "no estimator": ("no estimator", lambda: file_of(KNN())),
     "no model": ("no estimator", lambda: file_of(3)),

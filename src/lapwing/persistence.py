@@ -225,6 +225,11 @@ class Tree:
             raise ValueError(f"{place} is {name} as {kind!r}, which no model has")
         if kind == "SparseMatrixNode" and name not in own():
             raise ValueError(f"{place} is {name}, and a model file holds csr and csc: use W.tocsr()")
+        if kind == "JsonNode" and str(node.get("content")).lstrip()[:1] in (
+            "[",
+            "{",
+        ):  # of which only later Pythons read many
+            raise ValueError(f"{place} is a list or a dict in JSON, and a model file holds them as nodes")
         if type(number) is not int or number < 1 or self.sizes.setdefault(number, size) != size:
             raise ValueError(f"{place} has the number {number!r:.60} of another object")
         if "file" in node and self.files.setdefault(node["file"], (number, kind)) != (number, kind):
