@@ -403,8 +403,13 @@ class Data:
         edges = self._found[key][1]
         return edges if on_device else tuple(map(self.host, edges))
 
-    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
+    def candidates(
+        self, queries: np.ndarray, members: np.ndarray, m: int, again: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """M members near each query, and a distance that all others exceed: the one seam for fast searches.
+
+        ``again`` is for queries whose first candidates left a doubt: on a device, bounds are those of float64 then.
+        """
         if self.is_wide and self.n <= GRAM_ROWS:
             return _by_gram(self.gram(self.mean()), queries, members, m, self.d)
         is_short = self.d <= TREE_COLUMNS and not self.is_sparse
@@ -667,7 +672,9 @@ class KernelData(Data):
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(self.squares[i] + self.squares[j] - 2.0 * self.X[i, j], 0))
 
-    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(
+        self, queries: np.ndarray, members: np.ndarray, m: int, again: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         return _by_gram(self.X, queries, members, m, 1)
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:

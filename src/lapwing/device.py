@@ -300,17 +300,32 @@ class TorchData(Data):
 
         return Screen(self.tensor)
 
-    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
+    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int, again: bool = False) -> tuple[Any, Any]:
         if self.d <= TREE_COLUMNS or members.size <= max(FEW_ROWS, 8 * m):
             cols, beyond = super().candidates(queries, members, m)
             return self.own(cols), self.own(beyond)
         numbers, others, everyone = self.own(queries), self.own(members), members.size == self.n
         X = self.tensor if everyone else self.tensor[others]
         Q = X if np.array_equal(queries, members) else self.tensor[numbers]
+        if again:
+            return self._by_products(Q, X, others, m)
         screen = self.screen if everyone else TorchData(X).screen
         places, beyond = screen.candidates(Q, m, max(1, m - 1 - SPARE))
         # Where there is no candidate stands the query, which is not its own neighbour.
         return self.torch.where(places < 0, numbers[:, None], others[places]), beyond
+
+    def _by_products(self, Q: Any, X: Any, members: Any, m: int) -> tuple[Any, Any]:
+        """As :meth:`candidates`, by products in float64 about the median, since those of far rows lose digits."""
+        centre = X.double().median(dim=0).values
+        X, found = X.double() - centre, []
+        half = X.square().sum(1) / 2
+        for part in Q.split(max(1, self.entries // len(X))):
+            rows = part.double() - centre
+            own = rows.square().sum(1) / 2
+            near, places = self.torch.addmm(half, rows, X.T, alpha=-1).topk(m, dim=1, largest=False)
+            found.append((members[places], bound(near[:, -1] + own, own, self.d, EPS)))
+        cols, beyond = map(self.torch.cat, zip(*found, strict=True))
+        return cols, beyond
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         Q, X = self.tensor[self.own(queries)].double(), self.tensor[self.own(members)]

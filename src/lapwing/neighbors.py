@@ -137,7 +137,8 @@ def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray
     left out is as near, as copies and lattices do, more are asked for.
     """
     itself = bool(queries.size and np.isin(queries[:1], members).any())
-    k, m = min(request.n_neighbors, members.size - itself), min(m or request.n_neighbors + 1 + SPARE, members.size)
+    k, again = min(request.n_neighbors, members.size - itself), m > 0
+    m = min(m or request.n_neighbors + 1 + SPARE, members.size)
     if k < 1 or not queries.size:
         return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
     cosine = isinstance(request.metric, str) and request.metric == "cosine"
@@ -149,7 +150,7 @@ def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray
     if m == members.size:
         cols, beyond = data.own(np.tile(members, (queries.size, 1))), None
     else:
-        cols, beyond = rows.candidates(queries, members, m)
+        cols, beyond = rows.candidates(queries, members, m, again)
     d = rows.distances(queries, cols)
     found, d = choose(cols, cosine_distances(d) if cosine else d, k)
     if beyond is not None:
