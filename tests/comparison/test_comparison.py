@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_diabetes, load_digits, load_wine
+from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.manifold import TSNE, trustworthiness
@@ -716,6 +716,13 @@ def test_a_class_graph_has_one_dimension_less_than_classes():
     assert found.dimensions("LPP + classes") == found.dimensions("KernelLPP + classes") == [1, 2]
     assert found.dimensions("LPP") == [1, 2, 5]
     assert not any(found.warnings.values())
+
+
+def test_slow_methods_of_others_try_each_number_once():
+    """Of four numbers, three places spread between the ends are two."""
+    found = compare(*load_iris(return_X_y=True), methods=["NCA"], judge="nearest", cv=2)
+    assert found.dimensions("NCA") == [2, 3]
+    assert found.scores("NCA").shape == (2, 2)
 
 
 def test_numbers_to_predict():

@@ -180,7 +180,7 @@ def candidate(estimator: Any, dimensions: Any, rank: int, n_classes: int | None)
         tried.append(most)
     is_slow = not isinstance(reducer, Reducer | PCA | LinearDiscriminantAnalysis)
     if dimensions is None and len(tried) > SLOW_FITS and is_slow:
-        tried = [tried[i] for i in np.linspace(1, len(tried) - 2, SLOW_FITS).round().astype(int)]
+        tried = [tried[i] for i in np.unique(np.linspace(1, len(tried) - 2, SLOW_FITS).round().astype(int))]
     return Candidate(estimator, tuple(tried))
 
 
