@@ -393,7 +393,8 @@ AFTER = {
     ),
     "half precision": ("float16", lambda: with_sparse(data=np.ones(2, np.float16))),
     **{
-        f"position {p}": (f"position {p}, outside of 0 to 624", lambda p=p: with_state(pos=p)) for p in (-1, 625, 10**6)
+        f"position {p}": (f"position ({p}, outside of 0 to|must be between 0 and) 624", lambda p=p: with_state(pos=p))
+        for p in (-1, 625, 10**6)
     },
     "a position that is none": (None, lambda: with_state(pos="x")),
     "few keys": (None, lambda: with_state(key=[1, 2])),

@@ -113,7 +113,7 @@ LABEL_ERRORS = {
     "inf": (np.where(Y < 0, np.inf, Y), "y contains NaN, infinity"),
     "missing": (np.array(["ape", None] * (N // 2), dtype=object), "y contains NaN.*missing.*mark unknown labels by -1"),
     "pandas NA": (pd.Series(["ape", pd.NA] * (N // 2), dtype="string"), "y contains NaN.*missing"),
-    "no date": (np.where(Y < 0, np.datetime64("NaT"), np.datetime64("2020-01-01") + Y), "y contains NaN.*missing"),
+    "no date": (np.where(Y < 0, "NaT", "2020-01-01").astype("datetime64[D]"), "y contains NaN.*missing"),
     "plus-minus-object": (np.where(Y > 0, 1, -1).astype(object), r"labels -1 and \+1.*relabel"),
     "mixed": (np.array(["ape", 3] * (N // 2), dtype=object), "y mixes labels of kinds that have no order"),
     "continuous": (np.linspace(0, 1, N), "[Uu]nknown label type: continuous|y .*continuous"),
