@@ -301,7 +301,7 @@ class TorchData(Data):
         return Screen(self.tensor)
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int, again: bool = False) -> tuple[Any, Any]:
-        if self.d <= TREE_COLUMNS or members.size <= max(FEW_ROWS, 8 * m):
+        if not again and (self.d <= TREE_COLUMNS or members.size <= max(FEW_ROWS, 8 * m)):
             cols, beyond = super().candidates(queries, members, m)
             return self.own(cols), self.own(beyond)
         numbers, others, everyone = self.own(queries), self.own(members), members.size == self.n
