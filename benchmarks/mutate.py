@@ -47,7 +47,7 @@ MIRRORS = {
     "auto.py": ["tests/reducers"],
     "neighbors.py": ["tests/neighbors"],
     "search.py": ["tests/neighbors"],
-    "solvers": ["tests/methods", "tests/reducers"],
+    "solvers.py": ["tests/methods", "tests/reducers"],
 }
 SYMMETRIC = {"min", "max", "np.minimum", "np.maximum", "np.vdot", "np.hypot"}  # whose arguments may stand in any order
 SLOW = 20.0  # seconds as it is traced; slower tests are left out
