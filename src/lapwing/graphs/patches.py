@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,7 @@ from ..problem import Term
 from .neighbors import Searching, require_features
 
 BLOCKS_AT_ONCE = 16  # blocks of local matrices that are added up at a time, so that the lists of entries stay short
+LARGE = 1e7  # times the distortion: of larger patches of few columns, the fast formula loses digits
 DENSE_SHARE = 0.02  # where more entries of sparse rows than this share are not 0, their patches are dense (measured)
 WEIGHTS = ("coding_length", "distance", "uniform")
 
@@ -158,26 +159,33 @@ class PatchGraph(Searching):
 
     def patches(self, data: Data) -> Patches:
         """The patches of all rows and their weights."""
-        rows, weights, _ = zip(*self._blocks(data), strict=True)
+        rows, weights, _, _ = zip(*self._blocks(data), strict=True)
         return Patches(np.concatenate(rows), np.concatenate(weights))
 
-    def _blocks(self, data: Data) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Some patches at a time: their rows, the weights of these, and their Gram matrices about the mean of the patch.
+    def _blocks(self, data: Data) -> Iterator[tuple[np.ndarray, np.ndarray, Any, Any]]:
+        """Some patches at a time: their rows, the weights of these, and either Gram matrices or points, whichever are smaller.
 
-        A patch is a row that is searched for, and then its neighbours, nearest first. Products are taken about its first row:
-        about the mean of all rows, which a far row moves, they would lose digits.
+        A patch is a row that is searched for, and then its neighbours, nearest first. Points and products are taken about the
+        mean of the patch, by way of its first row: about the mean of all rows, which a far row moves, they would lose digits.
         """
         require_features(self.metric, type(self).__name__)
         own, cols, _ = data.nearest(self.requests()[0])
         weigh, k = self._weighing(data), self.n_neighbors
         patches = np.column_stack([own[::k], cols.reshape(-1, k)])[:, 0 if self.include_self else 1 :]
         m = patches.shape[1]
+        few_columns = data.has_features and not isinstance(data, SparseData) and data.d < m - 1
         for part in row_blocks(len(patches), m * max(m, 2 * row_width(data))):
-            rows = patches[part]
-            G = centred_grams(np.pad(local_grams(data, rows[:, 0], rows[:, 1:]), ((0, 0), (1, 0), (1, 0))))
-            yield rows, weigh(rows, np.maximum(np.diagonal(G, axis1=1, axis2=2), 0), G), G
+            rows, G, points = patches[part], None, None
+            if few_columns:
+                points = data.rows_at(rows) - data.rows_at(rows[:, :1])
+                points -= points.mean(axis=1, keepdims=True)
+                squares = np.einsum("bij,bij->bi", points, points)
+            else:
+                G = centred_grams(np.pad(local_grams(data, rows[:, 0], rows[:, 1:]), ((0, 0), (1, 0), (1, 0))))
+                squares = np.maximum(np.diagonal(G, axis1=1, axis2=2), 0)
+            yield rows, weigh(rows, squares, G, points), G, points
 
-    def _weighing(self, data: Data) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    def _weighing(self, data: Data) -> Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]:
         """The function from what :meth:`_blocks` knows of patches, squared distances from their means included, to weights."""
         if check_choice("weights", self.weights, WEIGHTS) == "uniform":
             return lambda rows, *_: np.ones(rows.shape)
@@ -191,7 +199,7 @@ class PatchGraph(Searching):
         if self.origin not in ("mean", 0):
             check_choice("origin", self.origin, ("mean", 0))  # raises
         squares = squares_about_mean(data) if self.origin == "mean" else data.squares
-        return lambda rows, own, G: coding_length_weights(own, G, squares[rows], D, squared)
+        return lambda rows, own, G, points: coding_length_weights(own, G, points, squares[rows], D, squared)
 
 
 def squares_about_mean(data: Data) -> np.ndarray:
@@ -216,27 +224,35 @@ def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarra
 
 
 def coding_length_weights(
-    own: np.ndarray, G: np.ndarray, squares: np.ndarray, D: float, squared_distortion: float
+    own: np.ndarray, G: Any, points: Any, squares: np.ndarray, D: float, squared_distortion: float
 ) -> np.ndarray:
-    r"""Weights by reductive coding length (eq. 22 to 25), from the Gram matrices of patches about their means, and the squared
-    distances of the points from there, ``own``, and from the origin of the code.
+    r"""Weights by reductive coding length (eq. 22 to 25), from the Gram matrices of patches or from their points, either about
+    the mean of each patch, and the squared distances of the points from there, ``own``, and from the origin of the code.
 
     :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with :math:`a_m = D /
     (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with :math:`B = I + a_{m-1} G_c` the determinant is
     :math:`\det B \, (1 - u_r)`, where :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1}
-    [B^{-1} - e e^\top / m]_{rr}`. All are sums over the eigenvectors of :math:`G_c`.
+    [B^{-1} - e e^\top / m]_{rr}`. All are sums over the eigenvectors of :math:`G_c`, or over those of :math:`X_c^\top X_c`, from
+    points, which have the same values.
     """
     m, trace = own.shape[1], own.sum(axis=1, keepdims=True)
     trace = np.where(trace > 0, trace, 1.0)
     a, a_less = D / (squared_distortion * m), D / (squared_distortion * (m - 1))
     total = (squares - own).mean(axis=1)
     total_less = total[:, None] - (squares - own - total[:, None]) / (m - 1) + own / (m - 1) ** 2
-    # The added term makes e, whose value is 0, the last eigenvector.
-    values, Q = np.linalg.eigh(G + 10 * trace[:, :, None] / m)
-    values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
-    values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace, values, 0.0)
-    inverse = 1 / (1 + a_less * values)
-    u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
+    if points is not None and a_less * trace.max(initial=0) <= LARGE:
+        values, axes = np.linalg.eigh(points.transpose(0, 2, 1) @ points)
+        values = np.maximum(values, 0)
+        u = np.einsum("bij,bj->bi", (points @ axes) ** 2, a_less * m / (m - 1) / (1 + a_less * values))
+        rest = 1 - u
+    else:
+        G = points @ points.transpose(0, 2, 1) if G is None else G
+        # The added term makes e, whose value is 0, the last eigenvector.
+        values, Q = np.linalg.eigh(G + 10 * trace[:, :, None] / m)
+        values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
+        values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace, values, 0.0)
+        inverse = 1 / (1 + a_less * values)
+        u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
     whole, before = (np.log1p(scale * values).sum(axis=1) for scale in (a, a_less))
     # log(1 - u), from whichever of u and 1 - u has kept its digits.
     log_rest = np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
@@ -403,20 +419,25 @@ class TangentAlignment(PatchGraph):
         if check_count("n_components", d) >= k - (not self.include_self):
             less = "" if self.include_self else " - 1, since patches lack a sample (include_self=False)"
             raise ValueError(f"n_components={d} must be smaller than n_neighbors={k}{less}; use more neighbours")
-        blocks = ((rows, tangent_matrices(weights, d, G)) for rows, weights, G in self._blocks(data))
+        blocks = ((rows, tangent_matrices(weights, d, G, points)) for rows, weights, G, points in self._blocks(data))
         return [assembled(blocks, data.n)]
 
 
-def tangent_matrices(weights: np.ndarray, d: int, G: np.ndarray) -> np.ndarray:
+def tangent_matrices(weights: np.ndarray, d: int, G: Any, points: Any) -> np.ndarray:
     """Z of Theorem 2: what is left of a map on each patch after its best affine fit by d tangent coordinates.
 
-    The coordinates C come from the principal directions of the weighted points, by way of their Gram matrices (Theorem 1).
+    The coordinates C come from the principal directions of the weighted points, or of their Gram matrices (Theorem 1).
     """
-    u, roots = weights / weights.sum(axis=1, keepdims=True), np.sqrt(weights)
-    values, Q = np.linalg.eigh(roots[:, :, None] * centred_grams(G, weights) * roots[:, None, :])
-    values, Q = values[:, ::-1][:, :d], Q[:, :, ::-1][:, :, :d]
-    values = np.where(values > 1e-12 * values[:, :1], values, 0.0)
-    C = Q * np.sqrt(values)[:, None, :] / roots[:, :, None]
+    u, roots = weights / weights.sum(axis=1, keepdims=True), np.sqrt(weights)[:, :, None]
+    if points is not None:
+        points = points - np.einsum("bi,bid->bd", u, points)[:, None, :]
+        weighted = roots * points
+        C = points @ np.linalg.eigh(weighted.transpose(0, 2, 1) @ weighted)[1][:, :, ::-1][:, :, :d]
+    else:
+        values, Q = np.linalg.eigh(roots * centred_grams(G, weights) * roots.transpose(0, 2, 1))
+        values, Q = values[:, ::-1][:, :d], Q[:, :, ::-1][:, :, :d]
+        values = np.where(values > 1e-12 * values[:, :1], values, 0.0)
+        C = Q * np.sqrt(values)[:, None, :] / roots
     # Pinv, since a patch may have fewer dimensions.
     inverse = np.linalg.pinv(C.transpose(0, 2, 1) @ C, hermitian=True, rcond=1e-12)
     R = np.eye(weights.shape[1]) - C @ inverse @ C.transpose(0, 2, 1)
