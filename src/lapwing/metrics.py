@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from scipy.spatial import procrustes
 from scipy.stats import hypergeom
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.cluster import contingency_matrix
@@ -51,9 +50,9 @@ def procrustes_error(embedding: Any, reference: Any, *, affine: bool = False) ->
     if not np.ptp(Y, axis=0).any() or not np.ptp(R, axis=0).any():
         raise ValueError("embedding and reference must not be a single point")
     Y, R = Y - Y.mean(axis=0), R - R.mean(axis=0)
-    if affine:
-        return float(np.linalg.norm(Y @ np.linalg.lstsq(Y, R, rcond=None)[0] - R) / np.linalg.norm(R))
-    return float(np.sqrt(procrustes(R, Y)[2]))
+    U, s, Vt = np.linalg.svd(Y.T @ R, full_matrices=False)
+    turn = np.linalg.lstsq(Y, R, rcond=None)[0] if affine else s.sum() / np.sum(Y**2) * (U @ Vt)
+    return float(np.linalg.norm(Y @ turn - R) / np.linalg.norm(R))
 
 
 @documented

@@ -102,7 +102,7 @@ class LabelledSplit(BaseCrossValidator):
         """The number of folds of what :meth:`split` takes."""
         if y is None:
             return _splitter(self.cv, StratifiedKFold).get_n_splits()
-        return sum(1 for _ in self.split(X, y, groups))
+        return sum(1 for _ in self.split(y, y, groups))
 
 
 class TimeSplit(BaseCrossValidator):

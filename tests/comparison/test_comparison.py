@@ -22,7 +22,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
-from sklearn.manifold import TSNE, trustworthiness
+from sklearn.manifold import TSNE, Isomap, trustworthiness
 from sklearn.metrics import confusion_matrix, normalized_mutual_info_score
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
@@ -289,6 +289,21 @@ def test_whatever_a_method_raises_it_alone_is_left_out():
     found = compare(words, np.arange(60) % 3, methods=["PCA", "LPP", "LDA"], dimensions=[2], cv=2)
     assert found.methods == ["PCA", "LPP"]
     assert found.failures["LDA"].startswith("TypeError: Sparse data was passed")
+
+
+class Stopping(PCA):
+    """PCA that has no room for more than two components."""
+
+    def fit(self, X, y=None):
+        if self.n_components > 2:
+            raise MemoryError("no room")
+        return super().fit(X)
+
+
+def test_an_error_that_leaves_dimensions_without_scores_is_told(digits):
+    found = compare(*digits, methods={"mine": Stopping()}, dimensions=[1, 2, 3], cv=2, judge="nearest")
+    assert found.dimensions("mine") == [1, 2]
+    assert found.warnings["mine"] == ["it has no scores with 3 dimensions: MemoryError: no room"]
 
 
 class OnlyInFolds(PCA):
@@ -716,6 +731,12 @@ def test_a_class_graph_has_one_dimension_less_than_classes():
     assert found.dimensions("LPP + classes") == found.dimensions("KernelLPP + classes") == [1, 2]
     assert found.dimensions("LPP") == [1, 2, 5]
     assert not any(found.warnings.values())
+
+
+def test_methods_that_need_the_training_rows_are_not_called_linear():
+    found = compare(*load_iris(return_X_y=True), methods={"near": Isomap(n_neighbors=60)}, dimensions=[2], cv=2)
+    assert found.reason.startswith("near with 2 dimensions (")
+    assert found.reason.endswith("has the best score")
 
 
 def test_slow_methods_of_others_try_each_number_once():

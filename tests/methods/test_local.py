@@ -497,6 +497,8 @@ def test_procrustes_error():
     assert procrustes_error(5 * R @ turn + 3, R) == pytest.approx(0, abs=1e-12)
     assert procrustes_error(R @ [[1.0, 2.0], [0.0, 1.0]], R) > 0.1
     assert procrustes_error(R @ [[1.0, 2.0], [0.0, 1.0]], R, affine=True) == pytest.approx(0, abs=1e-12)
+    assert procrustes_error(5 * R @ turn + 3, np.c_[np.zeros(30), R]) == pytest.approx(0, abs=1e-12)
+    assert procrustes_error(np.c_[np.zeros(30), R], R) == pytest.approx(0, abs=1e-12)
     noise = RNG.standard_normal((3000, 2))
     assert procrustes_error(noise, RNG.standard_normal((3000, 2))) == pytest.approx(1, abs=0.05)
     for bad in ((R, R[:5]), (R * 0, R)):

@@ -108,7 +108,7 @@ def test_containers():
 def test_split(cv):
     splitter = LabelledSplit(cv)
     parts = list(splitter.split(X, Y))
-    assert len(parts) == splitter.get_n_splits(X, Y) == splitter.get_n_splits()
+    assert len(parts) == splitter.get_n_splits(X, Y) == splitter.get_n_splits(None, Y) == splitter.get_n_splits()
     for train, test in parts:
         assert KNOWN[test].all()
         assert set(np.flatnonzero(~KNOWN)) <= set(train)

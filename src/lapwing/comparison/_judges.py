@@ -277,6 +277,8 @@ def evaluate(
                 break
             except Exception as error:  # any error: fewer dimensions, and other methods, go on
                 found.failures.append(why_it_failed(error))
+                if not isinstance(error, ValueError):  # such as too many dimensions
+                    warnings.warn(f"it has no scores with {wanted[-1]} dimensions: {found.failures[-1]}", stacklevel=2)
                 wanted.pop()
     # Warnings about units are left out here. The result gives one for all methods.
     found.warnings.extend(str(own.message) for own in caught if not issubclass(own.category, UnitsWarning))

@@ -63,6 +63,7 @@ SLOW = {"NCA": (2_000, "rows"), "kernel PCA + LDA": (2_500, "rows"), "shrinkage 
 FEW_LABELS = 0.5  # where fewer labels are known than this share, methods are tried that spread them
 LANDMARKS = 1_000  # on more than twice as many rows, a kernel method gets this many landmarks
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
+CURVED = ("sklearn.manifold", "umap")  # modules of methods of others that need the training rows
 SLOW_FITS = 3  # methods of others that need a fit per number of dimensions are tried with this many numbers
 
 
@@ -212,6 +213,7 @@ def complexity(estimator: Any) -> tuple[bool, int]:
     """
     steps = list(dict(estimator.steps).values()) if isinstance(estimator, Pipeline) else [estimator]
     curved = any(isinstance(step, KernelReducer | FreeReducer | KernelPCA) for step in steps)
+    curved |= any(type(step).__module__.startswith(CURVED) for step in steps)
     kinds = (PCA | TruncatedSVD, LinearDiscriminantAnalysis | MMC, object)
     number = [isinstance(steps[-1], kind) for kind in kinds].index(True)
     return curved, number
