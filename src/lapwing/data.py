@@ -114,7 +114,19 @@ def validated(
 def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
     """Rows in memory as graphs and maps take them, such as to try a graph of your own: ``graph.terms(as_data(X, y))``.
 
-    They are as those of :class:`Data`, dense or sparse. Whole numbers become float64.
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Whole numbers become float64.
+    y : array-like of shape (n_samples,), default=None
+        The labels, of which -1 is unknown.
+    weights : ndarray of shape (n_samples,), default=None
+        How many samples each row stands for.
+
+    Returns
+    -------
+    Data
+        The rows.
 
     Examples
     --------

@@ -76,6 +76,8 @@ class Request(NamedTuple):
         queries, seed = None, 0
         if self.queries is not None and check_count("queries", self.queries) < n:
             queries, seed = self.queries, check_count("random_state", self.random_state, 0)
+            if seed >= 2**32:
+                raise ValueError(f"random_state={seed} must be a whole number below 2**32")
         return self._replace(n_neighbors=int(self.n_neighbors), queries=queries, random_state=seed)
 
 

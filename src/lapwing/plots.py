@@ -54,8 +54,8 @@ def scatter(
     X : array-like or sparse matrix of shape (n_samples, n_features), default=None
         The samples, before they are transformed. After coordinates, what they are coloured by.
     y : array-like of shape (n_samples,), default=None
-        The class of each sample, or a number that is not whole, for which the colour is a scale. Samples of None and NaN are
-        unknown, and grey.
+        The class of each sample, or a number that is not whole, for which the colour is a scale. Samples of None, NaN
+        and -1 beside other classes are unknown, and grey.
     dimensions : sequence of int, default=None
         The one, two or three columns to draw, from 0; one is drawn over the numbers of the samples. None is all coordinates that
         were given, or the first two of an estimator.
@@ -119,6 +119,8 @@ def _draw(ax: Any, Z: np.ndarray, labels: Any, options: dict[str, Any]) -> None:
     check_consistent_length(Z, labels)
     equal = [label is not None and label == label for label in labels]  # NaN and NaT are not, and NA does not say
     known = np.array([isinstance(same, bool | np.bool_) and same for same in equal], dtype=bool)
+    if labels.dtype.kind == "i" and not np.isin(labels, (-1, 1)).all() and np.unique(labels).size <= MANY_CLASSES:
+        known &= labels != -1
     if not known.all():
         ax.scatter(*Z[~known].T, **{"color": UNKNOWN, "label": "unknown", **options})
     Z, labels = Z[known], np.array(labels[known].tolist()) if labels.dtype == object else labels[known]

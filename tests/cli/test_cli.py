@@ -671,7 +671,6 @@ def test_methods():
         (["inspect", "none.lapwing"], 1, "none.lapwing"),
         (["fit", "iris.csv", "-m", "lppp"], 2, "did you mean LPP?"),
         (["fit", "iris.csv", "-m", "nosuch"], 2, "kernel PCA + LDA"),
-        (["fit", "iris.csv", "-m", "umap"], 2, "it is only compared"),
         (["fit", "iris.csv", "-p", "n_neighbours=3"], 1, "Invalid parameter 'n_neighbours' for estimator LPP"),
         (["fit", "iris.csv", "-p", "pca"], 2, "KEY=VALUE"),
         (["fit", "iris.csv", "-m", "mmc", "-g", "3"], 1, "Invalid parameter 'graph' for estimator MMC"),

@@ -53,7 +53,7 @@ def test_customers(comma):
     )
     assert "937 labels of 3,000 unknown\n" in said
     assert "the labels of 'churned' are used: semi-supervised graph KNN(5) + SameClass() (--graph none leaves" in said
-    assert "3,000 rows, 17 features -> 2" in said
+    assert "3,000 rows, 17 features -> 1" in said
     shown = run("inspect", "model.lapwing").stdout
     assert "ColumnTransformer, LPP" in shown
     assert "category: plan, region, device" in shown
@@ -330,6 +330,14 @@ def test_labels_are_used(iris, file, options, graph):
     np.testing.assert_array_equal(found.components_, LPP(graph=graph).fit(X, labels).components_)
     assert repr(found.graph_) == repr(graph)
     assert not np.allclose(found.components_, LPP().fit(X).components_)
+
+
+@pytest.mark.parametrize("graph", ["semi", "propagate", "supervised"])
+def test_as_many_dimensions_as_tell_classes_apart(iris, graph):
+    said = run("fit", "half.csv", "-l", "species", "--graph", graph, "--predict").stderr
+    assert "150 rows, 4 features -> 2 -> class" in said
+    said = run("fit", "half.csv", "-l", "species", "--graph", graph, "-d", 3, "--predict").stderr
+    assert "4 features -> 3 -> class" in said
 
 
 @pytest.mark.parametrize(

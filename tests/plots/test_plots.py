@@ -262,3 +262,11 @@ def test_help_names_each_function_and_its_parameters():
         assert f"\n{function.__name__}(" in pydoc.plain(pydoc.render_doc(function))
         for name in inspect.signature(function).parameters:
             assert f"\n{name} : " in inspect.getdoc(function) or name == "options"
+
+
+def test_minus_one_beside_other_classes_is_unknown():
+    Z = np.random.RandomState(0).rand(6, 2)
+    ax = scatter(Z, np.array([-1, 0, 1, -1, 0, 1]))
+    assert [artist.get_label() for artist in ax.collections] == ["unknown", "0", "1"]
+    ax = scatter(Z, np.array([-1, 1, 1, -1, 1, 1]))
+    assert [artist.get_label() for artist in ax.collections] == ["-1", "1"]

@@ -87,7 +87,7 @@ class Failing(PCA):
 
 
 def test_what_a_transformer_raises_is_said_of_it():
-    with pytest.raises(ValueError, match=r"^what=Failing\(n_components=1\) cannot be fitted to X: ARPACK"):
+    with pytest.raises(ValueError, match=r"^what=Failing\(n_components=1\) cannot be fitted to X without y: ARPACK"):
         LPP(graph=On(Failing(n_components=1), KNN(2))).fit(sparse.csr_array(np.ones((17, 27))))
 
 

@@ -141,7 +141,8 @@ def fit(
     start = clock.perf_counter()
     model, shape = work.fitted(estimator, choice, data, reading, judge if predict else None)
     save(model, output)
-    result = "class" if predict else f"{len(work.output_names(model) or []):,}"
+    names = work.output_names(work.before_classes(model) if predict else model) or []
+    result = f"{len(names):,}" + " -> class" * predict
     said = f"{work.method_name(model)}: {counted(shape[0], 'row')}, {counted(shape[1], 'feature')} -> {result}"
     say(f"{said} in {clock.perf_counter() - start:.1f} s; wrote {output} ({options.size(output)})")
 

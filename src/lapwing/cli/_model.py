@@ -349,11 +349,12 @@ def _settled(estimator: Any, table: Any, choice: Choice, column: str) -> Any:
         say(f"the {column} are NOT USED: {type(estimator).__name__} looks at the features alone{way}")
     else:
         estimator.set_params(graph="semi" if partly else "supervised")
-        if not partly and choice["dimensions"] is None and isinstance(estimator, ProjectingReducer):
-            estimator.set_params(n_components="auto")  # as many as tell classes apart
         graph = resolve_graph("graph", estimator.graph, estimator.default_graph, estimator.n_neighbors)
         kind = "semi-supervised" if partly else "supervised"
         say(f"the {column} are used: {kind} graph {graph!r} (--graph none leaves them out)")
+    words = ("supervised", "semi", "propagate")
+    if choice["dimensions"] is None and isinstance(estimator, ProjectingReducer) and estimator.graph in words:
+        estimator.set_params(n_components="auto")  # as many as tell classes apart
     return table
 
 

@@ -318,6 +318,8 @@ class KernelReducer(ProjectingReducer):
         seen = hasattr(self, "moments_")
         scale = self.scale_ if seen else auto.units(self, self._graphs(data), None, data)
         rows = data if scale is None else data.divided(scale)
+        if not hasattr(self.features, "transform"):
+            raise ValueError(f"features={self.features!r} must be a transformer or None")
         features = self.features_ if seen else clone(self.features).fit(rows.X, None)
         made = Data(_apply_features(features, rows.X), data.y, data.weights)
         made.given, made.n_columns, made.has_features = data.given, data.d, False
