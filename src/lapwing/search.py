@@ -28,6 +28,7 @@ MANY_TILES = 24  # where there would be so many tiles of twice the rows, tiles h
 # Threads wait for one another where Python decides what to do next, so that what is done for each pair of tiles is few calls on
 # large arrays. So many threads have the largest tiles, and no more than the most are used (benchmarks/cores.py).
 MANY_THREADS, MOST_THREADS = 5, 16
+QUEUED = 100  # things wait for each thread: all two million pairs of tiles of 10^6 rows would take 3 GB
 FIRST_ROWS = 256  # so many rows are compared in full, to get a first m-th distance that later tiles are screened by
 COARSE_SHARE = 0.02  # products are in float32 where their rounding, for most rows, is at most this share of a distance
 # A column is multiplied as a dense one where at least this share of the sparse rows has an entry in it (measured).
@@ -345,9 +346,11 @@ def threads() -> Iterator[tuple[int, Each]]:
     n = min(allowed, MOST_THREADS)
 
     def each(function: Callable[[Any], object], things: Sequence, progress: Progress | None = None) -> None:
-        for done, _ in enumerate(pool.map(function, things) if n > 1 else map(function, things), 1):
-            if progress is not None and progress.total:
-                progress(progress.total * done // len(things))
+        for start in range(0, len(things), n * QUEUED):
+            some = things[start : start + n * QUEUED]
+            for done, _ in enumerate(pool.map(function, some) if n > 1 else map(function, some), start + 1):
+                if progress is not None and progress.total:
+                    progress(progress.total * done // len(things))
 
     with ThreadPoolExecutor(n) as pool, threadpool_limits(1, user_api="blas") if n > 1 else nullcontext():
         yield n, each

@@ -29,8 +29,9 @@ NEWTON_STEPS = 100  # of Newton's method, which takes fewer than ten
 # Seconds of CPU are those of benchmarks/solvers.py, on one thread.
 FEW_ROWS = 400  # here a Laplacian takes 0.02 s both densely and by Lanczos; with 800 rows it takes 0.08 s and 0.05 s
 MANY_ROWS = 2000  # here a dense solution takes 1 s. Lanczos does not grow as n^3
-# How often Lanczos begins again: few times where there is another solver, which takes seconds.
-FEW_RESTARTS, MANY_RESTARTS = 100, 1000
+# How often Lanczos begins again: few times at first, and many from a long basis, where there is no other solver. On a path of
+# 2600 rows, whose eigenvalues crowd, 1000 restarts from 16 vectors leave residuals of 1e-3, and 100 from 64 leave none.
+FEW_RESTARTS, MANY_RESTARTS, LONG_BASIS = 100, 1000, 64
 RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # the largest residuals of eigenvectors, by the precision of products
 SHIFT_SHARE = 1e-9  # of the mean of the diagonal, which is added, so that a matrix with a null space can be factorised
 # In single precision Lanczos multiplies blocks: where X is too large for the cache, a product with 16 vectors takes as long as 4
@@ -204,7 +205,7 @@ def _first(
     # find eigenvalues near 0, and not the smallest, where some are negative.
     if not (inverted and crowded):
         with suppress(LanczosError):
-            return lanczos(M, D, k, top, tol, FEW_RESTARTS if inverted or is_small else MANY_RESTARTS), "lanczos"
+            return lanczos(M, D, k, top, tol, FEW_RESTARTS), "lanczos"
     if inverted:
         with suppress(LanczosError, RuntimeError):  # SuperLU says by a RuntimeError that the matrix is singular
             return shift_invert(M, D, k, tol), "shift-invert"
@@ -302,7 +303,8 @@ def _krylov(
 ) -> tuple[np.ndarray, np.ndarray, float | None]:
     """Block Lanczos with thick restarts: an orthonormal basis V with ``A V = V T + F R``, where F is the next block."""
     (n, before), eps = deflated.shape, np.finfo(deflated.dtype).eps
-    size = width * min(max(-(-BASIS_PER_PAIR * k // width), BASIS_BLOCKS), (n - before) // width - 1)
+    blocks = max(-(-BASIS_PER_PAIR * k // width), BASIS_BLOCKS, LONG_BASIS // width if restarts == MANY_RESTARTS else 0)
+    size = width * min(blocks, (n - before) // width - 1)
     columns = np.empty((n, before + size + width), deflated.dtype, order="F")  # the deflated vectors, V and F
     columns[:, :before], V, T, count = deflated, columns[:, before:], np.zeros((size, size)), 0
     start = random.standard_normal((n, width)).astype(deflated.dtype)

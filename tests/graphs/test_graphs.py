@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import oracles as o
@@ -10,8 +11,10 @@ from helpers import check_term, close, each, form, frozen, inverse, named
 from limits import block_bytes
 from oracles import chessboard, toy
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
+from threadpoolctl import threadpool_limits
 
 from lapwing.graphs import (
     KNN,
@@ -314,3 +317,22 @@ def test_nothing_n_by_n_is_dense(graph):
         assert tracemalloc.get_traced_memory()[1] < 80e6
     finally:
         tracemalloc.stop()
+
+
+def test_few_pairs_of_tiles_wait_for_a_thread(monkeypatch):
+    """Those of 10^6 rows are two million, and each that waits takes a kilobyte."""
+    submit, waiting, most = ThreadPoolExecutor.submit, [], 0
+
+    def counted(self, *args, **kwargs):
+        nonlocal most
+        found = submit(self, *args, **kwargs)
+        waiting.append(found)
+        found.add_done_callback(waiting.remove)
+        most = max(most, len(waiting))
+        return found
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", counted)
+    X = np.random.RandomState(0).standard_normal((6000, 64))
+    with threadpool_limits(2, user_api="blas"), config_context(working_memory=1):
+        KNN(3).build(X)
+    assert 0 < most <= 300

@@ -1,5 +1,7 @@
 """The kernel map and the free map of a graph."""
 
+import warnings
+
 import numpy as np
 import oracles as o
 import pytest
@@ -31,6 +33,7 @@ from lapwing import (
 from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
+    Chain,
     ClosestPairs,
     CodingLength,
     Complete,
@@ -40,6 +43,7 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
+    Similarity,
     TangentAlignment,
     Target,
 )
@@ -453,6 +457,15 @@ def test_threads():
             fits.append((maps.embedding_, kernel.transform(S[:50])))
     assert subspace_angles(fits[0][0], fits[1][0]).max() < 1e-8
     np.testing.assert_allclose(fits[0][1], fits[1][1], atol=1e-8 * np.abs(fits[0][1]).max())
+
+
+def test_eigenvalues_that_crowd_and_are_not_inverted():
+    rows = np.random.RandomState(0).standard_normal((2600, 3))
+    with warnings.catch_warnings(action="error"):
+        found, inverted = (LaplacianEigenmaps(5, graph=graph).fit(rows) for graph in (Similarity(Chain()), Chain()))
+    assert (found.solver_, inverted.solver_) == ("lanczos", "shift-invert")
+    np.testing.assert_allclose(found.eigenvalues_ + 1, inverted.eigenvalues_, atol=1e-11)
+    assert subspace_angles(found.embedding_, inverted.embedding_).max() < 1e-4
 
 
 @pytest.mark.parametrize("name", ["KernelLDA", "KernelLPP", "KernelLFDA"])
