@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import golden_surface as surface
 from golden_cases import cases
-from golden_compare import GOLDEN, Record, differences, first, load, matching, save
+from golden_compare import GOLDEN, Record, differences, first, load, matching, save, with_new
 from golden_data import MissingName
 
 TORCH = "2.13.0"
@@ -73,7 +73,7 @@ def record(wanted: list[str]) -> None:
     for pattern in wanted:
         if not matching(pattern, known):
             sys.exit(f"there is no case {pattern!r}; --list prints the names")
-    written = []
+    written, kept_before, before = [], hashes(), first()
 
     def renew(kept: dict[str, Any], fresh: Any) -> dict[str, Any]:
         """What is kept, with what is asked for or missing; what is no longer among the cases is left out."""
@@ -86,9 +86,8 @@ def record(wanted: list[str]) -> None:
         save(family, renew(kept, Runs({n: c for n, c in cases().items() if c.family == family})))
     surface.save_signatures(renew(surface.load_signatures(), signatures))
     surface.save_commands(renew(surface.load_commands(), commands))
-    now, before = hashes(), first()
-    everything = {**{name: now[name] for name in now if name not in before}, **before}
-    (GOLDEN / "first.json").write_text(json.dumps(dict(sorted(everything.items())), indent=0) + "\n")
+    now = hashes()
+    (GOLDEN / "first.json").write_text(json.dumps(with_new(before, kept_before, now), indent=0) + "\n")
     for name in written:
         changed = name in before and now[name] != before[name]
         print(

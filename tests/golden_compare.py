@@ -197,6 +197,11 @@ def first() -> dict[str, str]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
+def with_new(recorded: dict[str, str], before: dict[str, str], now: dict[str, str]) -> dict[str, str]:
+    """The first recordings, and with them those of what had no recording before."""
+    return dict(sorted(({name: now[name] for name in now.keys() - before.keys()} | recorded).items()))
+
+
 def listed(text: str | None = None) -> dict[str, str]:
     """The cases that ``changes.md`` lists, and the reasons: each is a heading, and what stands below it."""
     text = (GOLDEN / "changes.md").read_text() if text is None else text

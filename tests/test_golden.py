@@ -14,7 +14,7 @@ import golden_surface as surface
 import numpy as np
 import pytest
 from golden_cases import cases
-from golden_compare import GOLDEN, Record, differences, first, groups, listed, load, matching, unexplained
+from golden_compare import GOLDEN, Record, differences, first, groups, listed, load, matching, unexplained, with_new
 from golden_data import LABELS, MissingName, Names
 from golden_tables import CROSSED_GRAPHS, CROSSED_METHODS, crossed
 from helpers import each
@@ -61,6 +61,10 @@ def test_the_files_are_small():
 def test_signatures(name):
     found = surface.described(name.removeprefix("signature "))
     assert surface.signature_differences(surface.load_signatures()[name], found) == []
+
+
+def test_every_public_name_is_recorded():
+    assert surface.load_signatures().keys() == {f"signature {name}" for name in surface.public_names()}
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +278,13 @@ def test_changes_are_explained_one_by_one():
     assert matching("LPP(2, graph=KNN(5) + *) on tall", ["LPP(2, graph=KNN(5) + W) on tall", "LPP(2) on tall"]) == {
         "LPP(2, graph=KNN(5) + W) on tall"
     }
+
+
+def test_the_first_recordings_get_what_had_no_recording_and_nothing_else():
+    """Renamed things are recorded without a first recording, and were added to it at the next run of the recorder."""
+    recorded, before = {"LPP(2) on tall": "a"}, {"LPP(2) on tall": "x", "signature Renamed": "r"}
+    now = before | {"LPP(2) on tall": "y", "signature Renamed": "s", "LPP(3) on tall": "n"}
+    assert with_new(recorded, before, now) == {"LPP(2) on tall": "a", "LPP(3) on tall": "n"}
 
 
 def test_a_record_is_read_as_it_was_written(record, tmp_path, monkeypatch):
