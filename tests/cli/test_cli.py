@@ -758,10 +758,11 @@ def test_standard_input_and_output(iris, model):
 
 
 def test_closed_standard_output(iris, model):
-    """Nothing is written in its place, such as to the model, which would be opened under its number."""
-    command = shlex.join([*LAPWING, "transform", str(model), str(iris), "--drop", "name,species"])
-    result = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    """Results are not lost in silence, and no file, such as the model, is opened under its number and written to."""
+    for arguments in (["transform", model, iris, "--drop", "name,species"], ["--version"]):
+        command = shlex.join(map(str, [*LAPWING, *arguments]))
+        result = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True)
+        assert (result.returncode, result.stdout, result.stderr) == (1, "", "lapwing: standard output is closed\n")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")

@@ -78,6 +78,8 @@ def test_what_a_graph_prints_is_read_back(graph):
     [
         ("KNM(5)", "no graph 'KNM' to be written here; did you mean KNN?"),
         ("Nonsense()", "known are "),
+        ("Precomputed('W.npz')", "no graph 'Precomputed'"),
+        ("Graph", "no graph 'Graph'"),
         ("KNN(5, neighbours=3)", "unexpected keyword argument 'neighbours'"),
         ("-KNN(5)", "and may not stand there"),
         ("KNN(5) +", "it is no formula"),

@@ -83,6 +83,11 @@ def test_nothing_that_is_read_is_replaced(folder, command, file, link):
     assert contents(folder) == before
 
 
+def test_two_outputs_are_two_files(folder):
+    said = run("compare", "X.npy", "-o", "new.parquet", "--atlas", "./new.parquet", code=2).stderr
+    assert "./new.parquet is where the report goes" in " ".join(said.replace("│", " ").split())
+
+
 def test_a_new_file_among_images_is_fine(folder):
     run("fit", "images", "--no-label", "-d", 1, "-o", "images/model.lapwing")
     assert os.path.exists("images/model.lapwing")

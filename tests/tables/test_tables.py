@@ -232,7 +232,8 @@ def test_columns_of_lists(tmp_path, nested):
     said = message(tmp_path / "t.parquet")
     assert "column 'v'" in said
     assert "holds lists or records" in said
-    assert "t.parquet: not readable" in message(tmp_path / "t.parquet", label="v")
+    for role in ({"label": "v"}, {"id": "v"}, {"aside": ["v"]}):
+        assert "column 'v' holds lists or records, and cannot name rows" in message(tmp_path / "t.parquet", **role)
     assert read(tmp_path / "t.parquet", drop=["v"]).X.shape == (2, 1)
 
 
@@ -558,6 +559,15 @@ def test_features_are_taken_by_name_in_order(text):
     np.testing.assert_array_equal(
         read(text("2,1\n", "bare.csv"), features=["a", "b"]).X, [[2, 1]]
     )  # no names, so by place
+
+
+def test_other_numbers_of_columns_are_refused(tmp_path, text):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(np.eye(3)))
+    for path in (tmp_path / "x.npy", tmp_path / "x.npz", text("1,2,3\n4,5,6\n")):
+        for asked in ({"features": ["a", "b"]}, {"n_features": 2}):
+            assert "3 columns of features, but the model was fitted to 2" in message(path, **asked)
+        assert read(path, features=["a", "b", "c"], n_features=3).X.shape[1] == 3
 
 
 # Samples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -65,6 +66,8 @@ def compare(
     check_output(output, data, label)
     if atlas is not None:
         check_output(atlas, data, label)
+        if os.path.realpath(atlas) == os.path.realpath(output):
+            refuse(f"{atlas} is where the report goes; choose another file", "--atlas")
     aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
     if len(aside) > 1 or label in aside.values():
         refuse("one column divides the rows, and it is not the label", "--group, --time")
@@ -268,7 +271,8 @@ class Commands(Plain, TyperGroup):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise typer.Exit(BROKEN_PIPE) from None
             except Exception as error:
-                if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # an exception of Typer itself
+                # Exceptions of Typer itself, and what run waits for.
+                if isinstance(error, typer.Abort | io.UnsupportedOperation) or hasattr(error, "exit_code"):
                     if hasattr(error, "message"):  # which may hold what would steer a terminal
                         error.message = visible(error.message)
                     raise
@@ -312,10 +316,14 @@ for command in (compare, fit, transform, inspect, verify, export, methods, demo)
 
 def run() -> None:
     """Run the command line as a program."""
-    # Streams that the caller closed are replaced by empty ones, so that no file of ours takes their place.
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    # Streams that the caller closed are replaced by empty ones, so that no file of ours takes their place. Results are not lost
+    # in silence: what would stand on standard output cannot be written.
+    for name, mode in (("stdin", "r"), ("stdout", "r"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (until the end)
     # An exception, so that half-written files are removed.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
-    app(prog_name="lapwing")
+    try:
+        app(prog_name="lapwing")
+    except io.UnsupportedOperation:
+        sys.exit("lapwing: standard output is closed")

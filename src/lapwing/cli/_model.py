@@ -63,7 +63,7 @@ GOALS = {
 # What a formula may call: graphs, and the transformers that On may apply to the rows.
 TRANSFORMERS = (PCA, TruncatedSVD, MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler)
 CALLED = (*(getattr(graphs, name) for name in graphs.__all__), *TRANSFORMERS)
-KNOWN = {cls.__name__: cls for cls in CALLED if isclass(cls)}
+KNOWN = {cls.__name__: cls for cls in CALLED if isclass(cls) and cls not in (Graph, graphs.Precomputed)}
 SIGNS = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
     **{ast.BitAnd: operator.and_, ast.BitOr: operator.or_},

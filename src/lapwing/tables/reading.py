@@ -94,11 +94,11 @@ def read(
     targets : bool, default=False
         Whether labels are numbers, as the graph :class:`~lapwing.graphs.Target` reads them, and not names of classes.
     **options
-        ``features``: the columns to take, in this order. ``aside``: columns of CSV and Parquet to keep beside the features.
-        ``header``: whether the first line of CSV has the names, where a note says that it is in doubt. ``labels=False``
-        leaves the labels that svmlight, ``.npz`` and folders of images bring. ``resize``: (width, height) of images; without
-        it all must be of one size.
-        ``zero_based``: whether svmlight counts features from 0; ``n_features``: how many it has, else the largest in use.
+        ``features``: the columns to take, in this order; where they have no names, all of as many. ``aside``: columns of CSV
+        and Parquet to keep beside the features. ``header``: whether the first line of CSV has the names, where a note says that
+        it is in doubt. ``labels=False`` leaves the labels that svmlight, ``.npz`` and folders of images bring. ``resize``:
+        (width, height) of images; without it all must be of one size. ``zero_based``: whether svmlight counts features from 0;
+        ``n_features``: how many there are, in svmlight else the largest in use.
 
     Returns
     -------
@@ -163,6 +163,9 @@ def batches(
                 X = plain_rows(table.X) if table.is_mixed and not mixed else table.X
             except ValueError as error:
                 raise FileError(in_file(error, row)) from error
+            asked = n_features if features is None else len(features)
+            if asked not in (None, X.shape[1]) and table.image_shape is None:
+                raise FileError(f"{X.shape[1]} columns of features, but the model was fitted to {asked}")
             row += len(table)
             yield replace(table, X=X, y=table.y if labels else None)
         if row == 0:
@@ -415,6 +418,9 @@ def read_parquet(path: str, wanted: Any) -> Iterator[Table]:
         file = parquet.ParquetFile(stream, metadata=metadata, **how)
         roles = roles_of(file.schema_arrow.names, wanted)
         columns = list(dict.fromkeys(chain(*roles.values())))
+        kinds = {name: file.schema_arrow.field(name).type for name in columns if name not in roles["features"]}
+        if nested := [name for name, kind in kinds.items() if kind.num_fields]:
+            raise FileError(f"{listed(nested)} holds lists or records, and cannot name rows or classes")
         for batch in file.iter_batches(batch_rows(len(roles["features"])), columns=columns, use_threads=False):
             yield _table(batch, roles, roles["features"])
 
