@@ -24,7 +24,7 @@ from lapwing.comparison import compare
 from lapwing.graphs import KNN, OtherClass, Pairs, Precomputed, Repulsion, SameClass
 from lapwing.inspection import loadings
 from lapwing.reducers import LinearReducer
-from lapwing.report import write_atlas, write_report
+from lapwing.report import report_page, write_atlas, write_report
 from lapwing.report._content import content, expression, program
 
 pytest.importorskip("plotly")
@@ -306,6 +306,15 @@ def nan_page(digits, found, tmp_path_factory):
     return write_report(path, dataclasses.replace(found, embeddings=embeddings))
 
 
+def test_a_recommended_model_that_does_not_solve_its_problem_is_a_caveat():
+    found = compare(*load_wine(return_X_y=True), methods=["LPP"], dimensions=[2], cv=2)
+    assert "its eigenproblem" not in report_page(found)
+    model = found.models["LPP"]
+    model.certificate_ = dataclasses.replace(model.certificate_, residual=0.1)
+    caveat = "<li>LPP, fitted to all rows, does NOT solve its eigenproblem to the digits it should: residual 1.0e-01"
+    assert caveat in report_page(found)
+
+
 def test_numbers_that_are_not_finite_are_none(nan_page):
     def refuse(word):
         raise AssertionError(f"{word} is not JSON")
@@ -418,6 +427,7 @@ def test_a_failure_leaves_the_earlier_file(digits, found, tmp_path, monkeypatch)
     [
         ({"feature_names": ["a"]}, "feature_names has 1 entries, but there must be 64"),
         ({"ids": range(3)}, "ids has 3 entries"),
+        ({"texts": ["a"]}, "texts has 1 entries"),
         ({"images": np.zeros((300, 64))}, r"images has shape \(300, 64\); it must be \(300, height, width\)"),
         ({"max_points": 0}, "max_points=0"),
     ],
@@ -683,7 +693,7 @@ def test_nothing_the_user_brings_is_run(browser, hostile, tmp_path, kind):
     from selenium.webdriver.support.ui import Select
 
     found = hostile
-    more = {"columns": {HOSTILE: [HOSTILE] * 178}} if kind == "text" else {}
+    more = {"texts": [HOSTILE] * 178} if kind == "text" else {}
     path = write_report(
         tmp_path / "page.html",
         found,

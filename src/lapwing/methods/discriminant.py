@@ -36,7 +36,9 @@ class Supervised:
         """Raise where no part of a graph of neighbours reads labels, as ``KNN(k)`` does not, and the method's own graph does."""
         if graph.reads_features and not (graph.reads_labels or graph.counts_pairs):
             own = self.default_graph(getattr(graph, "n_neighbors", self.n_neighbors))  # type: ignore[attr-defined]
-            what = f"{type(self).__name__} would be another; use {own!r}, an integer, or (your graph) & SameClass()"
+            what = (
+                f"{type(self).__name__} would be another method; use {own!r}, an integer, or (your graph) & SameClass()"
+            )
             raise ValueError(f"graph={graph!r} reads no labels, and with it {what}")
 
 

@@ -64,6 +64,7 @@ def report_page(
     feature_names: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     images: ArrayLike | None = None,
+    texts: ArrayLike | None = None,
     max_points: int = 2000,
     loading: str | None = None,
     title: str = "Projections compared",
@@ -77,11 +78,13 @@ def report_page(
     comparison : Comparison
         What :func:`lapwing.comparison.compare` has found.
     columns : data frame, or mapping of name to array, default=None
-        The columns before they were prepared, such as ages in years, dates and texts, which are shown of each row. None shows X.
+        The columns before they were prepared, such as ages in years and dates, which are shown of each row. None shows X.
     feature_names, ids : array-like of str, default=None
         The names of the columns of X, and of the rows; None is numbers.
     images : array of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
         A picture of each sample. Where pictures have as many numbers as X has features, components are pictures too.
+    texts : array-like of str, default=None
+        A text of each sample, such as the document behind a row of X, shown in the place of its columns.
     max_points : int, default=2000
         Where there are more samples than this, only so many are shown, spread evenly over the rows.
     loading : str or None, default=None
@@ -101,7 +104,7 @@ def report_page(
     >>> report_page(compare(X, y, methods=["PCA", "LPP"]), title="Iris").lstrip()[:15]
     '<!doctype html>'
     """
-    rows = {"columns": columns, "feature_names": feature_names, "ids": ids, "images": images}
+    rows = {"columns": columns, "feature_names": feature_names, "ids": ids, "images": images, "texts": texts}
     shown = content(comparison, max_points=check_count("max_points", max_points, 2), loading=loading, **rows)
     jinja2 = require("jinja2", "report")
     style, script, template = (

@@ -22,7 +22,7 @@ from .._extras import require
 from .._validation import spread_rows
 from ..inspection import directions, loadings
 from ..metrics import standard_error
-from ..selection import takes_unknown_for_a_class
+from ..selection import reducer_of, takes_unknown_for_a_class
 
 PROGRAM = """\
 again = compare(
@@ -66,6 +66,7 @@ def content(
     feature_names: Any = None,
     ids: Any = None,
     images: Any = None,
+    texts: Any = None,
 ) -> dict[str, Any]:
     """Everything on the page, checked against the comparison."""
     X, (n, d), labels = comparison.X, comparison.X.shape, comparison.labels
@@ -76,6 +77,8 @@ def content(
         raise ValueError(
             f"images has shape {images.shape}; it must be ({n}, height, width), or with 3 colours at the end"
         )
+    texts = None if texts is None else _names("texts", texts, identities)
+    certificate = getattr(reducer_of(comparison.models[comparison.choice[0]]), "certificate_", None)
     rows = spread_rows(n, max_points)
     classes = None if comparison.classes is None else [str(name) for name in comparison.classes]
     made_of = {name: _made_of(comparison, name, names, images) for name in comparison.models}
@@ -96,6 +99,7 @@ def content(
             ],
             "scores": {name: _scores(comparison, name) for name in comparison.methods},
             "lines": list(comparison.lines.values()),
+            "uncertain": None if certificate is None or certificate.holds else str(certificate),
             "points": {
                 "rows": rows,
                 "ids": [identities[i] for i in rows],
@@ -111,7 +115,7 @@ def content(
             "columns": [_column(name, values) for name, values in list(given.items())[:OVERVIEW]],
             "madeOf": made_of,
             "classNames": classes,
-            "samples": _samples(X, rows, names, given, images, made_of[comparison.choice[0]]),
+            "samples": _samples(X, rows, names, given, images, texts, made_of[comparison.choice[0]]),
             "confusion": classes and {name: comparison.confusion(name) for name in comparison.methods},
             "code": {name: program(comparison, name, loading) for name in comparison.methods},
         }
@@ -296,11 +300,15 @@ def _made_of(comparison: Any, method: str, names: list[str], images: Any) -> dic
     return {"kind": kind, "names": [[names[j] for j in row] for row in order], **ranked}
 
 
-def _samples(X: Any, rows: np.ndarray, names: list[str], given: dict, images: Any, made_of: Any) -> dict[str, Any]:
-    """What is shown of a sample: its image, its terms, or those of its columns that weigh most in the recommended method."""
+def _samples(
+    X: Any, rows: np.ndarray, names: list[str], given: dict, images: Any, texts: Any, made_of: Any
+) -> dict[str, Any]:
+    """What is shown of a sample: its image, its text or terms, or its columns that weigh most in the recommended method."""
     if images is not None:
         shown = images[rows].astype(float) - images.min()
         return {"kind": "image", "sprite": _sprite(np.round(shown * (255 / (shown.max() or 1))).astype(np.uint8))}
+    if texts is not None:
+        return {"kind": "text", "texts": [_cut(texts[i]) for i in rows]}
     if not given:
         terms = [(row, np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]) for row in (X[[i]] for i in rows)]
         return {"kind": "text", "texts": [", ".join(names[j] for j in row.indices[first]) for row, first in terms]}
