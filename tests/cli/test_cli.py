@@ -437,6 +437,7 @@ def test_the_line_of_the_starred_method(tmp_path, iris):
     result = run(*arguments, "-m", "lda,npe", input=iris.read_text())
     assert any(line.startswith("* ") and "LDA" in line for line in result.stdout.splitlines())
     assert "\n* LDA with 1 dimension (" in result.stderr
+    assert "(fit --predict --judge nearest makes one that names their classes):" in result.stderr  # the one that judged
     assert "\n  lapwing fit FILE --method lda -d 1 --label species --drop name\n" in result.stderr
     assert "\n  lapwing transform model.lapwing FILE --label species --drop name -o projected.csv\n" in result.stderr
 

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections import Counter
 from dataclasses import replace
+from statistics import mode
 from time import perf_counter
 from typing import Any
 
@@ -189,8 +190,8 @@ def advise(found: Any, commands: list[str]) -> None:
     if found.judge is not None and set(found.judges) != {"nearest neighbour"}:
         judges = Counter(found.judges).most_common()
         say(f"judged by {', '.join(f'{name} ({count} of {len(found.judges)} folds)' for name, count in judges)}")
-    classes = f" (fit --predict --judge {found.judge_name} makes one that names their classes)"
-    classes = "" if found.labels is None else classes
+    judge = {"nearest neighbour": "nearest", "logistic regression": "logistic"}.get(mode(found.judges), "knn")
+    classes = "" if found.labels is None else f" (fit --predict --judge {judge} makes one that names their classes)"
     say("\n  ".join([f"to fit it, and to project rows with the model{classes}:", *commands]))
 
 
