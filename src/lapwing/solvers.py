@@ -31,7 +31,7 @@ FEW_ROWS = 400  # here a Laplacian takes 0.02 s both densely and by Lanczos; wit
 MANY_ROWS = 2000  # here a dense solution takes 1 s. Lanczos does not grow as n^3
 # How often Lanczos begins again: few times at first, and many from a long basis, where there is no other solver. On a path of
 # 2600 rows, whose eigenvalues crowd, 1000 restarts from 16 vectors leave residuals of 1e-3, and 100 from 64 leave none.
-FEW_RESTARTS, MANY_RESTARTS, LONG_BASIS = 100, 1000, 64
+FEW_RESTARTS, MANY_RESTARTS, SHORT_BASIS, LONG_BASIS = 100, 1000, 32, 64
 RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # the largest residuals of eigenvectors, by the precision of products
 SHIFT_SHARE = 1e-9  # of the mean of the diagonal, which is added, so that a matrix with a null space can be factorised
 # In single precision Lanczos multiplies blocks: where X is too large for the cache, a product with 16 vectors takes as long as 4
@@ -303,7 +303,8 @@ def _krylov(
 ) -> tuple[np.ndarray, np.ndarray, float | None]:
     """Block Lanczos with thick restarts: an orthonormal basis V with ``A V = V T + F R``, where F is the next block."""
     (n, before), eps = deflated.shape, np.finfo(deflated.dtype).eps
-    blocks = max(-(-BASIS_PER_PAIR * k // width), BASIS_BLOCKS, LONG_BASIS // width if restarts == MANY_RESTARTS else 0)
+    least = LONG_BASIS if restarts == MANY_RESTARTS else SHORT_BASIS
+    blocks = max(-(-BASIS_PER_PAIR * k // width), BASIS_BLOCKS, least // width)
     size = width * min(blocks, (n - before) // width - 1)
     columns = np.empty((n, before + size + width), deflated.dtype, order="F")  # the deflated vectors, V and F
     columns[:, :before], V, T, count = deflated, columns[:, before:], np.zeros((size, size)), 0
@@ -317,7 +318,9 @@ def _krylov(
             known, H, R = columns[:, : before + count], np.zeros((before + count, width)), np.eye(width)
             for attempt in range(5):
                 inner = known.T @ W
-                W, factor = qr(W - known @ inner, mode="economic", check_finite=False)
+                W = W - known @ inner
+                length = np.linalg.norm(W) if width == 1 else 0.0
+                W, factor = (W / length, np.array([[length]])) if length else qr(W, mode="economic", check_finite=False)
                 H, R = H + inner @ R, factor @ R
                 if attempt and np.abs(np.diagonal(factor)).min() > 0.5:
                     break
