@@ -2,6 +2,7 @@
 
 from lapwing import maps, neighbors
 from lapwing._validation import BLOCK_BYTES
+from lapwing.data import Data
 
 __all__ = ["BLOCK_BYTES"]  # bytes of a block of rows that is computed with at a time
 
@@ -34,6 +35,13 @@ def sizes_searched_for_copies(monkeypatch):
     """A list to which each search for equal rows adds how many rows it reads."""
     seen, equal_rows = [], neighbors.equal_rows
     monkeypatch.setattr(neighbors, "equal_rows", lambda data, rows: seen.append(rows.size) or equal_rows(data, rows))
+    return seen
+
+
+def dense_forms(monkeypatch):
+    """A list to which each dense form of a matrix over rows adds the number of rows."""
+    seen, form = [], Data.form
+    monkeypatch.setattr(Data, "form", lambda data, *rest: seen.append(data.n) or form(data, *rest))
     return seen
 
 

@@ -1,8 +1,12 @@
 """Every kind of rows gives what dense rows give, verb by verb."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from limits import block_bytes
 from scipy import sparse
+from sklearn import config_context
 
 from lapwing.blocks import BlockData, Blocks
 from lapwing.data import ClassSums, Data, SparseData, as_data
@@ -48,13 +52,16 @@ def test_a_wrong_kind_is_told():
 def test_sums_over_classes(by_class):
     rng = np.random.RandomState(0)
     X, y, w = rng.standard_normal((50, 4)) + 1e5, rng.randint(-1, 3, 50), rng.rand(50) + 0.5
+    X[:, 3] *= rng.rand(50) > 0.5
+    X[:9] = 0
     sums = ClassSums(4, by_class, np.float64)
-    for part in np.array_split(rng.permutation(50), 6):
+    for part in [np.arange(9), *np.array_split(9 + rng.permutation(41), 5)]:
         sums = sums.add(X[part], y[part], w[part])
     summary, data = sums.summary(labelled=True), Data(X, y, w)
     about = data.mean() + 0.3
     np.testing.assert_allclose(summary.mean(), data.mean(), rtol=1e-14)
     np.testing.assert_allclose(summary.deviations, data.deviations, rtol=1e-9)
+    np.testing.assert_allclose(summary.shares, data.shares, rtol=1e-12)
     np.testing.assert_allclose(summary.gram(about), data.gram(about), rtol=1e-9)
     np.testing.assert_allclose(np.sort(summary.class_sizes), np.sort(data.class_sizes), rtol=1e-12)
     weights = np.array([1.0, 2.0, 4.0, 0.5]) if by_class else np.full(4, 3.0)  # of each class, and of unknown labels
@@ -70,6 +77,59 @@ def test_sums_over_classes(by_class):
         uneven = Structured(summary.n, diag=np.arange(1.0, 5.0))
         with pytest.raises(ValueError, match="classes weigh differently"):
             summary.form(uneven, about)
+
+
+def test_sums_of_many_columns_name_the_memory_that_they_need():
+    """Three matrices of 5000 x 5000 numbers for known labels, and three for unknown ones, are 1,144 MiB."""
+    with pytest.raises(ValueError, match=r"of 5000 features take 1,144 MiB .*working_memory=1259"):
+        ClassSums(5000, False, np.float64, 2)
+    with config_context(working_memory=1259):
+        ClassSums(5000, False, np.float64, 2)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_products_of_wide_rows_are_those_of_rows(kind):
+    """About each point, whatever was asked for before."""
+    X = np.random.RandomState(0).rand(4, 9)
+    data = KINDS[kind](X, None)
+    mean = data.mean()
+    for about in (mean + 1, mean, mean + 1):
+        np.testing.assert_allclose(data.gram(about), (X - about) @ (X - about).T, atol=1e-12)
+
+
+def test_forms_of_edges_read_some_columns_at_a_time(monkeypatch):
+    block_bytes(monkeypatch, 4096)
+    rng = np.random.RandomState(0)
+    X, W = rng.standard_normal((60, 80)), sparse.random_array((60, 60), density=0.1, rng=rng)
+    M, about = Structured(60, sparse=sparse.csr_array(W + W.T)), rng.standard_normal(80)
+    expected = (X - about).T @ (W + W.T) @ (X - about)
+    np.testing.assert_allclose(Data(X).form(M, about), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("of_rows", [True, False])
+def test_sums_take_little_memory(of_rows, monkeypatch):
+    """Neither a copy of wide rows in float64, nor a row of sums for each of many groups."""
+    block_bytes(monkeypatch, 1 << 14)
+    data = Data(np.ones((20, 20_000) if of_rows else (2000, 64), np.float32))
+    pairs = sparse.csr_array((np.ones(2000), (np.arange(2000), np.arange(2000) % 1100)))
+    M, about = Structured(2000, factors=((pairs, np.ones(1100)),)), np.zeros(data.d)
+    tracemalloc.start()
+    try:
+        _ = data.gram(about) if of_rows else data.form(M, about)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 500_000, peak
+
+
+def test_division_keeps_digits_of_far_rows_and_the_type_of_others():
+    """In float32, 300 deviations from 0 take two of seven digits, and 30 take one."""
+    rows, scale = np.random.RandomState(0).standard_normal((50, 3)), np.array([1e-3, 1.0, 1e3])
+    for offset, dtype in ((300, np.float64), (30, np.float32)):
+        X = ((rows + offset) * scale).astype(np.float32)
+        divided = as_data(X).divided(scale)
+        assert divided.X.dtype == dtype
+        np.testing.assert_allclose(divided.X, X / scale, rtol=2 * np.finfo(dtype).eps)
 
 
 ALL_ROWS = [Request(3), Request(3, "cosine"), Request(2, among="same_class")]

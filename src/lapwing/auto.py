@@ -162,30 +162,26 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     k, pca, constraint = given.get("n_components"), given.get("pca"), given.get("constraint", "matrix")
     automatic = isinstance(pca, str) and pca == "auto"
     # Maps without pca= have other words for n_components=, and ask for them themselves.
-    count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
-    count = int(count) if isinstance(count, Integral) else None
+    k = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
+    count = int(k) if isinstance(k, Integral) else None
     principal, side, of_words, entries = constraint == "trace-ratio", min(data.size, data.d), False, np.inf
     if "pca" in given and data.has_features and not rules.of_kernel:
         _, shares = data.deviations, data.shares  # found together
         of_words, entries = data.is_large or bool(np.mean(shares) < WORD_SHARE), data.size * float(shares.sum())
     large = of_words and data.is_large
     # Whether a ridge can take the place of truncation.
-    has_ridge = "ridge" in given and constraint == "matrix"
-    instead = has_ridge and given.get("normalize") != "trace" and graphs.penalty is None
-    by_default = isinstance(given.get("ridge", 0.0), str)
-    ridge: float | None
+    instead = (
+        "ridge" in given and constraint == "matrix" and given.get("normalize") != "trace" and graphs.penalty is None
+    )
+    by_default = isinstance(given.get("ridge"), str)
     if not by_default or constraint != "matrix":
-        ridge = 0.0 if by_default else float(given.get("ridge", 0.0))
+        ridge: float | None = 0.0 if by_default else float(given.get("ridge", 0.0))
     elif automatic and graphs.labels_attract and graphs.only_attracts and not (large and not instead):
         ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
     elif of_words and instead and (automatic or pca is None):
         ridge = rules.ridge or WORD_RIDGE
     else:
         ridge = rules.ridge
-    if pca == "lanczos" and count is None:
-        raise ValueError(
-            f'pca="lanczos" takes steps per component, and n_components={k!r} is no whole number; give one'
-        )
     if not automatic:
         keep = Keep(pca, count or 1, principal=principal)
         too_large = large and keep.at_most is None and pca != "lanczos" and not (pca is None and instead)
@@ -204,12 +200,11 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
         by_form = rules.by_form and count is not None and (rules.energy == 1 or count < data.class_sizes.size)
         if kept and (of_words or (by_form and kept == 1 and side >= PRODUCT_SIDE)):
             kept = None if by_form else max(WORD_DIRECTIONS, 2 * (count or 1))
-    least = ceil(rules.directions * (count or 1))
-    soon = graphs.labels_alone or ridge == 0
-    least_side, cost = (PRODUCT_SIDE, PRODUCT_COST) if soon else (NEIGHBOR_SIDE, NEIGHBOR_COST)
+    by_labels = graphs.labels_alone or ridge == 0
+    least_side, cost = (PRODUCT_SIDE, PRODUCT_COST) if by_labels else (NEIGHBOR_SIDE, NEIGHBOR_COST)
     few = count is not None and least_side <= side >= PRODUCT_FEW * count and given.get("normalize") != "trace"
     by_products = few and kept is None and side**3 >= cost * entries
-    keep = Keep(kept, count or 1, least, principal)
+    keep = Keep(kept, count or 1, ceil(rules.directions * (count or 1)), principal)
     return Settings(count, keep, ridge, graphs.equal_say, by_products=by_products, of_words=of_words)
 
 
@@ -233,6 +228,8 @@ def check_options(estimator: Any) -> dict[str, Any]:
     fits = isinstance(pca, str) and (pca == "auto" or (pca == "lanczos" and not estimator._rules.of_kernel))
     if isinstance(pca, Real) and not isinstance(pca, bool):
         fits = int(pca) >= 1 if isinstance(pca, Integral) else 0 < float(pca) <= 1
+    if isinstance(pca, str) and fits and pca != "auto" and k is None:
+        raise ValueError('pca="lanczos" takes steps per component, and n_components=None is no whole number; give one')
     if not (pca is None or fits):
         raise ValueError(
             f'pca={pca!r} must be "auto", None (the whole rank), a number, an energy in (0, 1], or "lanczos", of linear maps'
@@ -312,7 +309,7 @@ def centre(center: Any, problem: Any, weights: Any = None) -> Centre:
     if center is False and not seen:  # Laplacians do not change with it, and other matrices do
         terms = [(term.coefficient, term.laplacian) for term in problem.minimise]
         parts = terms if weights is None else [(c, L.repeated(weights)) for c, L in terms]
-        sums = sum(c * (L @ np.ones((L.n, 1))) for c, L in parts)
+        sums = sum(c * (L @ np.ones(L.n)) for c, L in parts)
         moves = bool(np.abs(sums).max() > 1e-8 * max(np.abs(c * L.diagonal()).max() for c, L in parts))
     return Centre(degrees if weighted else None, center is False, seen, moves)
 

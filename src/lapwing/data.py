@@ -48,7 +48,7 @@ GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found b
 # From so many pairs of rows on, tiles are faster than the search of scikit-learn, of rows of so many columns; shorter rows need
 # more pairs, in proportion. Up to a few columns its trees are faster, and it finds more candidates per query (measured).
 TILED_PAIRS, LONG_ROW, TREE_COLUMNS, MOST_CANDIDATES = 2_500**2, 128, 15, 200
-PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
+PAIR_ENTRIES = 1 << 16  # differences of entries that are computed at a time, which stay in the cache (measured)
 LEAST_ROOM = 1024  # MiB that sums over rows may take, whatever working_memory is
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that powers of them leave the range of floating point; scale X first"
@@ -91,7 +91,7 @@ def validated(
         else:  # names and the number of features are stored when the fit is done
             X = check_array(X, input_name="X", estimator=estimator, ensure_all_finite=not ranged, **options)
         entries = X.data if sparse.issparse(X) else X
-        largest = float(max(-entries.min(initial=0), entries.max(initial=0))) if ranged else 0.0
+        largest = float(max(-entries.min(), entries.max())) if ranged and entries.size else 0.0
         if largest and not LEAST_ENTRY[X.dtype.name] < largest < MOST_ENTRY:
             check_array(X, input_name="X", estimator=estimator, **options)
             raise ValueError(OUT_OF_RANGE)
@@ -456,7 +456,7 @@ class Data:
 
     def _paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The distances of pairs of rows, by differences in float64."""
-        found, step = np.empty(i.size), max(1, PAIR_BYTES // (8 * max(1, self._entries)))
+        found, step = np.empty(i.size), max(1, PAIR_ENTRIES // max(1, self._entries))
         for start in range(0, i.size, step):
             some = slice(start, start + step)
             apart = self.X[i[some]].astype(np.float64, copy=False) - self.X[j[some]]

@@ -361,6 +361,8 @@ def test_gamma_does_not_depend_on_the_unit_of_divided_columns(method, kind):
     X, y = o.blobs(60, 4)
     found = [method(1, standardize=True).fit(kind(unit * X), y).gamma_ for unit in (1.0, 1e-8, 1e8, 1e12)]
     np.testing.assert_allclose(found, found[0], rtol=1e-9)
+    scale = method(1, standardize=True, gamma="scale").fit(kind(X), y).gamma_
+    assert scale == pytest.approx(1 / 4)  # four columns of variance 1, whatever their means
 
 
 def test_gamma_does_not_depend_on_the_origin():

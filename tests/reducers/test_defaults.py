@@ -110,6 +110,42 @@ def test_directions_of_words(words, estimator, few, many):
     assert clone(estimator).set_params(n_components=55).fit(words, MANY).settings_["pca"] == many
 
 
+@pytest.mark.parametrize("estimator", [LPP(3, constraint="orthogonal"), MMC(3)], ids=repr)
+def test_all_directions_of_large_rows_are_refused_where_no_ridge_stands_in(estimator, monkeypatch):
+    large_from(monkeypatch, 100)
+    rows = sparse.random(300, 400, density=0.08, format="csr", random_state=0)
+    with pytest.raises(ValueError, match="pca=None takes all directions of X, which is too large"):
+        clone(estimator).set_params(pca=None).fit(rows, MANY)
+
+
+def test_words_are_no_words_to_a_kernel():
+    """A Gaussian kernel does not change with the origin, and so the rules may not ask how many entries are 0."""
+    rows = sparse.random(200, 220, density=0.02, random_state=0).toarray()
+    one, other = (KernelLPP(3, standardize=False).fit(X) for X in (rows, rows + 1))
+    assert one.settings_ == pytest.approx(other.settings_)
+    np.testing.assert_allclose(one.transform(rows), other.transform(rows + 1), atol=1e-10)
+
+
+def test_the_width_of_a_kernel_of_classes_is_the_spread_of_the_variance():
+    """25 directions of equal variance are half of those that count as spread."""
+    rows = np.random.RandomState(0).standard_normal((300, 26))
+    rows[:, 0] = 1
+    rows = np.linalg.qr(rows)[0][:, 1:]
+    model = KernelLPP("auto", graph="supervised", standardize=False)
+    auto, scale = (clone(model).set_params(gamma=gamma).fit(rows, MANY).gamma_ for gamma in ("auto", "scale"))
+    assert auto == pytest.approx(scale / 2)
+
+
+def test_targets_are_no_small_classes():
+    """A graph that reads numbers keeps the usual share of the variance."""
+
+    class Near(KNN):
+        reads_labels = True
+
+    targets = np.random.RandomState(0).rand(300)
+    assert LPP(2, graph=Near(5), ridge=0).fit(X, targets).n_pca_ == LPP(2).fit(X).n_pca_ < 64
+
+
 def test_classes_without_a_margin_take_directions_of_words(monkeypatch):
     """Labels that say nothing leave no direction along which classes differ more than they vary."""
     large_from(monkeypatch, 30)

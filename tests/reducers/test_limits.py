@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from limits import SIZES, directions_by_lanczos, other_way_from, sampled_from
+from limits import SIZES, dense_forms, directions_by_lanczos, other_way_from, sampled_from
 from oracles import texts
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
@@ -82,6 +83,36 @@ def test_a_known_number_of_directions_is_found_by_the_cheaper_way(n, k, by_steps
     seen = directions_by_lanczos(monkeypatch)
     OLPP(k, graph="supervised").fit(X, np.arange(n) % 10)
     assert bool(seen) == by_steps
+
+
+def test_few_directions_of_many_words_need_no_dense_form(monkeypatch):
+    """Of rows and columns at the least, 20 times the directions; of entries, few enough for what a dense form costs."""
+    y = np.arange(300) % 20
+    words = sparse.random(300, 320, density=0.01, random_state=0) + sparse.csr_array(np.eye(20, 320)[y])
+    more = words + sparse.random(300, 320, density=0.06, random_state=1)
+    model, seen = LPP(15, graph="supervised"), dense_forms(monkeypatch)
+    for side, rows, options, is_dense in (
+        (500, words, {}, True),
+        (300, words, {}, False),
+        (300, words, {"n_components": 16}, True),
+        (300, words, {"normalize": "trace"}, True),
+        (300, more, {}, True),
+    ):
+        monkeypatch.setattr("lapwing.auto.PRODUCT_SIDE", side)
+        seen.clear()
+        clone(model).set_params(**options).fit(sparse.csr_array(rows), y)
+        assert bool(seen) == is_dense, (side, options)
+
+
+@pytest.mark.parametrize(("size", "kept"), [(64, None), (65, 55)])
+def test_a_variance_takes_all_directions_as_they_are_from_a_size_on(size, kept, monkeypatch):
+    """Of fewer rows or columns they are those of a PCA, which leaves out columns that do not vary; the map is the same."""
+    X, _ = load_digits(return_X_y=True)
+    few = GraphPCA(3).fit(X[:300])
+    other_way_from(monkeypatch, "auto.PRODUCT_SIDE", size)
+    model = GraphPCA(3).fit(X[:300])
+    assert model.settings_["pca"] == kept
+    np.testing.assert_allclose(model.components_, few.components_, atol=1e-9)
 
 
 @pytest.mark.parametrize("model", [*MODELS, RCA(4)], ids=repr)

@@ -117,6 +117,17 @@ def test_a_form_of_images_that_is_rounding_counts_as_zero():
         assert o.angle(one, two) < 1e-7
 
 
+@pytest.mark.parametrize("weight", [1.0, 1e9])
+def test_orthogonal_directions_of_a_graph_do_not_see_the_origin(weight):
+    """Whatever the weights: those of a Laplacian sum to 0 up to rounding."""
+    rng = np.random.RandomState(0)
+    W = np.triu(rng.rand(60, 60) * (rng.rand(60, 60) > 0.8), 1)
+    X, graph = rng.standard_normal((60, 5)) * np.arange(1, 6) + 1e8, sparse.csr_array(weight * (W + W.T))
+    with warnings.catch_warnings(action="error"):
+        one, other = (OLPP(2, graph=graph, pca=None, center=center).fit(X) for center in (False, "mean"))
+    np.testing.assert_array_equal(one.components_, other.components_)
+
+
 @pytest.mark.parametrize("penalty", [SameClass(), Pairs(must_link=[(0, 1), (4, 5)])], ids=repr)
 @pytest.mark.parametrize(
     "estimator", [literal(LPP, 2, center="mean"), literal(MFA, 2), KernelLPP(2), TSA(2, image_shape=(5, 1))], ids=repr
