@@ -311,20 +311,24 @@ def _krylov(
     start = random.standard_normal((n, width)).astype(deflated.dtype)
     V[:, :width] = qr(start - deflated @ (deflated.T @ start), mode="economic")[0]
     for _ in range(restarts):
+        near = 0
         while count < size:
             W = apply(V[:, count : count + width])
             count += width
-            # W = columns H + F R, by two projections, and more where rounding was left.
+            # W = columns H + F R, by a projection of what is large, and of all until that takes away little but rounding.
             known, H, R = columns[:, : before + count], np.zeros((before + count, width)), np.eye(width)
-            for attempt in range(5):
-                inner = known.T @ W
+            H[near:] = inner = known[:, near:].T @ W
+            W = W - known[:, near:] @ inner
+            for _ in range(5):
+                inner, lengths = known.T @ W, np.linalg.norm(W, axis=0)
                 W = W - known @ inner
                 length = np.linalg.norm(W) if width == 1 else 0.0
                 W, factor = (W / length, np.array([[length]])) if length else qr(W, mode="economic", check_finite=False)
                 H, R = H + inner @ R, factor @ R
-                if attempt and np.abs(np.diagonal(factor)).min() > 0.5:
+                if (np.abs(np.diagonal(factor)) > 0.5 * lengths).all():
                     break
             V[:, count : count + width], T[count - width : count, :count] = W, H[before:].T
+            near = before + count - width  # the next product is large along its own block and the one before alone
         values, rotation = np.linalg.eigh(T)  # which reads the lower triangle
         values, rotation = values[::-1], rotation[:, ::-1]
         residuals, scale = np.linalg.norm(R @ rotation[-width:], axis=0), max(scale, np.abs(values).max())
