@@ -1,6 +1,7 @@
 """Every graph against a double loop over its definition."""
 
 import pickle
+import re
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -286,6 +287,11 @@ def test_pairs_that_repel():
     check_term(must, o.pairs_weights(len(X), MUST))
     check_term(cannot, o.pairs_weights(len(X), CANNOT))
     assert [term.coefficient for term in Pairs(cannot_link=CANNOT, must_link=[]).build(X)] == [-1]
+    for weights in (2.0, [1.0, 1.0]):
+        with pytest.raises(
+            ValueError, match=f"for each of {len(MUST) + len(CANNOT)} pairs, not {re.escape(repr(weights))}"
+        ):
+            Pairs(MUST, CANNOT, weights=weights).build(X)
 
 
 BIG = [

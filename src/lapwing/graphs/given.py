@@ -172,6 +172,10 @@ class Pairs(Graph):
         if self.is_semidefinite:
             return [(1.0, self)]
         ends = np.cumsum([len(pairs) for _, pairs in given])
+        if self.weights is not None and np.shape(self.weights) != (ends[-1],):
+            raise ValueError(
+                f"weights of Pairs must be a number above 0 for each of {ends[-1]} pairs, not {self.weights!r}"
+            )
         each = [None] * len(given) if self.weights is None else np.split(np.asarray(self.weights), ends[:-1])
         return [(c, Pairs(pairs, weights=w, by_id=self.by_id)) for (c, pairs), w in zip(given, each, strict=True)]
 
