@@ -168,13 +168,10 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     if "pca" in given and data.has_features and not rules.of_kernel:
         _, shares = data.deviations, data.shares  # found together
         of_words, entries = data.is_large or bool(np.mean(shares) < WORD_SHARE), data.size * float(shares.sum())
-    large = of_words and data.is_large
+    large, by_trace = of_words and data.is_large, given.get("normalize") == "trace"
     # Whether a ridge can take the place of truncation.
-    instead = (
-        "ridge" in given and constraint == "matrix" and given.get("normalize") != "trace" and graphs.penalty is None
-    )
-    by_default = isinstance(given.get("ridge"), str)
-    if not by_default or constraint != "matrix":
+    instead = "ridge" in given and constraint == "matrix" and not by_trace and graphs.penalty is None
+    if not (by_default := isinstance(given.get("ridge"), str)) or constraint != "matrix":
         ridge: float | None = 0.0 if by_default else float(given.get("ridge", 0.0))
     elif automatic and graphs.labels_attract and graphs.only_attracts and not (large and not instead):
         ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
@@ -202,7 +199,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
             kept = None if by_form else max(WORD_DIRECTIONS, 2 * (count or 1))
     by_labels = graphs.labels_alone or ridge == 0
     least_side, cost = (PRODUCT_SIDE, PRODUCT_COST) if by_labels else (NEIGHBOR_SIDE, NEIGHBOR_COST)
-    few = count is not None and least_side <= side >= PRODUCT_FEW * count and given.get("normalize") != "trace"
+    few = count is not None and least_side <= side >= PRODUCT_FEW * count and not by_trace
     by_products = few and kept is None and side**3 >= cost * entries
     keep = Keep(kept, count or 1, ceil(rules.directions * (count or 1)), principal)
     return Settings(count, keep, ridge, graphs.equal_say, by_products=by_products, of_words=of_words)
