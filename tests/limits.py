@@ -1,6 +1,6 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
-from lapwing import maps, neighbors
+from lapwing import maps, neighbors, search
 from lapwing._validation import BLOCK_BYTES
 from lapwing.data import Data
 
@@ -45,6 +45,17 @@ def dense_forms(monkeypatch):
     return seen
 
 
+def sizes_searched_for(monkeypatch):
+    """A list to which each search for candidates adds how many rows it is for."""
+    seen, candidates = [], Data.candidates
+    monkeypatch.setattr(
+        Data,
+        "candidates",
+        lambda self, queries, *rest: seen.append(queries.size) or candidates(self, queries, *rest),
+    )
+    return seen
+
+
 def directions_by_lanczos(monkeypatch):
     """A list to which each search for principal directions by Lanczos adds the number of rows."""
     seen, found = [], maps._by_lanczos
@@ -62,6 +73,28 @@ def small_tiles(monkeypatch):
     tiles_from(monkeypatch, 1)
     for name, value in {"TILE_ROWS": 64, "MANY_TILES": 2}.items():
         monkeypatch.setattr(f"lapwing.search.{name}", value)
+
+
+def products_of_tiles(monkeypatch):
+    """A list to which each product of two tiles adds its shape."""
+    seen, products = [], search.Room.products
+
+    def counted(*given):
+        found = products(*given)
+        seen.append(found.shape)
+        return found
+
+    monkeypatch.setattr(search.Room, "products", counted)
+    return seen
+
+
+def candidates_of_tiles(monkeypatch):
+    """A list to which each tile adds how many new candidates it gets, in eights."""
+    seen, add = [], search.Found.add
+    monkeypatch.setattr(
+        search.Found, "add", lambda self, *new, **how: seen.append(new[0].size) or add(self, *new, **how)
+    )
+    return seen
 
 
 def measured_in_parts_from(monkeypatch, pairs):

@@ -41,7 +41,10 @@ POSITION_BITS, ROW_BITS = 21, 12
 
 
 def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """M members near each query, perhaps with itself, and a distance that all others exceed, rounding included."""
+    """M members near each query, perhaps with itself, and a distance that all others exceed, rounding included.
+
+    There must be so many members: other than the query, where all members are searched for.
+    """
     symmetric, frame = np.array_equal(queries, members), _frame(X)
     with threads() as (n_threads, each):
         for dtype in (np.float32, np.float64):
@@ -51,9 +54,7 @@ def by_tiles(X: Array, queries: np.ndarray, members: np.ndarray, m: int) -> tupl
             if dtype is np.float64 or not tiles.are_coarse():
                 break
         places, half = tiles.run(each)
-    beyond = np.where(np.isinf(half), np.inf, np.sqrt(2 * np.maximum(half, 0)) / frame[1])
-    # A query with fewer candidates than m is filled up with itself, which is infinitely far.
-    return np.where(places >= 0, members[places], queries[:, None]), beyond
+    return members[places], np.sqrt(2 * np.maximum(half, 0)) / frame[1]
 
 
 def _frame(X: Array) -> tuple[np.ndarray, float]:
@@ -94,7 +95,7 @@ class Operand:
             if columns is None:
                 counts = np.bincount(X.indices, minlength=self.d)
                 often = np.argsort(-counts, kind="stable")[: int(_memory() // (self.n * self.dtype.itemsize))]
-                self.columns = np.sort(often[counts[often] > FREQUENT_SHARE * self.n])
+                self.columns = np.sort(often[counts[often] >= FREQUENT_SHARE * self.n])
             self.rest = sparse.csr_array(X[:, np.setdiff1d(np.arange(self.d), self.columns)])
             self.half = self.rest.astype(np.float64).power(2).sum(axis=1) / 2
             self.X, self.rows = X[:, self.columns].toarray(), np.arange(self.n)
@@ -111,11 +112,9 @@ class Operand:
             self._fill(self.kept[part], moved, part, self.is_right)
 
     def _moved(self, part: slice) -> np.ndarray:
-        rows = self.rows[part]
-        consecutive = rows.size == rows[-1] - rows[0] + 1 and (np.diff(rows) == 1).all()
-        X = self.X[rows[0] : rows[-1] + 1] if consecutive else self.X[rows]
-        moved = X - self.centre.astype(X.dtype)
-        moved *= X.dtype.type(self.unit)
+        moved = self.X[self.rows[part]]
+        moved -= self.centre.astype(moved.dtype)
+        moved *= moved.dtype.type(self.unit)
         return moved.astype(self.dtype, copy=False)
 
     def _fill(self, out: np.ndarray, moved: np.ndarray, part: slice, right: bool) -> np.ndarray:
@@ -142,9 +141,8 @@ class Operand:
 
         It uses that |y|² is at most twice the sum of |x|² and |x - y|².
         """
-        size = np.where(np.isfinite(distance), distance, 0)
         eps, tiny = float(np.finfo(self.dtype).eps), float(np.finfo(self.dtype).tiny)
-        return 2 * eps * (8 + np.sqrt(self.d + 2)) * (6 * self.half[part] + 4 * size) + self.d * tiny
+        return 2 * eps * (8 + np.sqrt(self.d + 2)) * (6 * self.half[part] + 4 * distance) + self.d * tiny
 
 
 class Found:
@@ -158,7 +156,7 @@ class Found:
         self.part, self.m, self.n, self.width, self.lock = part, m, part.stop - part.start, width, threading.Lock()
         self.most = min(most, self.n * m)  # so many new candidates wait
         self.distances = np.full((self.n, m), np.inf, dtype)
-        self.places = np.full((self.n, m), -1, np.int32)
+        self.places = np.zeros((self.n, m), np.int32)
         self.lowest, self.is_started = np.finfo(dtype).min, False
         self._set_least(np.full(self.n, self.lowest, dtype))
         self._new: tuple[list, list] = ([], [])  # those whose rows are rows of the products, and columns
@@ -276,7 +274,7 @@ class Tiles:
         return [Found(part, self.m, self.width, self.queries.dtype, most) for part in self.parts]
 
     def run(self, each: Each) -> tuple[np.ndarray, np.ndarray]:
-        """The candidates as places of members, -1 for none, and half a squared distance that all others exceed.
+        """The candidates as places of members, and half a squared distance that all others exceed.
 
         Every tile of queries meets first itself, or the first tile of members, which gives thresholds, and then all others.
         """

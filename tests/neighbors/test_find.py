@@ -1,5 +1,7 @@
 """Every exact search against its definition: the same neighbours whoever finds them, also where distances are nearly equal."""
 
+import warnings
+
 import limits
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ from helpers import each
 from scipy import sparse
 
 from lapwing import LPP
+from lapwing.data import as_data
 from lapwing.graphs import KNN, Radius
+from lapwing.neighbors import bound
 
 
 @each("delta", [1e-15, 1e-10, 3e-10, 7e-10, 9e-10, 1.1e-9, 1.5e-9, 3e-9])
@@ -64,6 +68,38 @@ def test_equal_rows_have_the_neighbours_that_they_have_one_by_one(monkeypatch, d
         with monkeypatch.context() as patch:
             limits.copies_from(patch, 2)
             assert (graph.build(rows, y)[0].laplacian.toarray() == one_by_one).all()
+
+
+def test_where_each_row_is_there_twice_one_of_both_is_searched_for(monkeypatch):
+    X = np.tile(np.random.RandomState(0).standard_normal((40, 20)), (2, 1))
+    limits.copies_from(monkeypatch, 2)
+    asked = limits.sizes_searched_for(monkeypatch)
+    _, near, d = as_data(X).nearest(KNN(2).requests()[0])
+    assert (near[::2] == (np.arange(80) + 40) % 80).all()
+    assert not d[::2].any()
+    assert asked == [40]
+
+
+def test_small_classes_have_all_others_as_neighbours():
+    """With a warning, of the same class; a class of one has none."""
+    X, y = np.random.RandomState(0).standard_normal((40, 3)), np.repeat([0, 1, 2], [1, 3, 36])
+    with pytest.warns(UserWarning, match="more than the 0 other samples of the smallest class"):
+        rows, cols, d = as_data(X, y).nearest(KNN(4, among="same_class").requests()[0])
+    assert (np.bincount(rows) == np.repeat([0, 2, 4], [1, 3, 36])).all()
+    assert (y[cols] == y[rows]).all()
+    np.testing.assert_allclose(d, np.linalg.norm(X[rows] - X[cols], axis=1), rtol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        as_data(X, y).nearest(KNN(4, among="other_class").requests()[0])
+        as_data(X, np.arange(40) % 8).nearest(KNN(4, among="same_class").requests()[0])
+
+
+def test_bounds_lie_on_both_sides_of_what_was_found():
+    """Half the squared distance is as far above the least as it is below the largest."""
+    half, lengths = np.array([1.0, 2.0, 1e4]), np.array([3.0, 1.0, 1e4])
+    least, largest = (bound(half, lengths, 10, 1e-7, **sign) for sign in ({}, {"sign": +1}))
+    assert (least**2 < 2 * half).all()
+    np.testing.assert_allclose(least**2 + largest**2, 4 * half, rtol=1e-14)
 
 
 def test_small_classes_are_not_searched_for_equal_rows(monkeypatch):

@@ -78,6 +78,10 @@ def test_a_metric_that_does_not_fit(metric):
 
 
 def test_parameters_of_a_metric_may_be_missing():
+    plain, euclidean = (
+        as_data(X).nearest(KNN(5, metric=metric).requests()[0]) for metric in ("minkowski", "euclidean")
+    )
+    np.testing.assert_allclose(plain[2], euclidean[2], rtol=1e-12)  # of order 2
     with pytest.raises(ValueError, match="metric='mahalanobis', metric_params=None cannot be used on rows of shape"):
         KNN(3, metric="mahalanobis").build(X)
     VI = np.linalg.inv(np.cov(X.T))

@@ -5,9 +5,10 @@ import pytest
 from helpers import each
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
 from lapwing import KernelNPE
+from lapwing.data import as_data
 from lapwing.graphs import KNN, Radius
 
 rng = np.random.RandomState(0)
@@ -54,6 +55,16 @@ def test_a_transformer_that_finds_too_few(search):
         ValueError, match=r"gives 2 neighbours of row 0, and n_neighbors=3 are asked for; ask for fewer"
     ):
         KNN(3, search=search).build(X)
+
+
+def test_a_transformer_that_finds_more_than_there_are():
+    W = KNN(39, search=KNeighborsTransformer(n_neighbors=100), weights="binary").adjacency(as_data(X))
+    np.testing.assert_array_equal(W.toarray(), 1 - np.eye(40))
+
+
+def test_a_sample_is_of_fewer_rows_than_all():
+    (sampled,) = zip(*(KNN(3, queries=q).requests() for q in (None, 39, 40, 41)), strict=True)
+    assert [request.is_sampled(40) for request in sampled] == [False, True, False, False]
 
 
 @pytest.mark.parametrize("wrong", [3, [], np.eye(3), sparse.eye_array(3), object()], ids=kind_of)

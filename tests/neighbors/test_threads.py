@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from lapwing import LPP
 from lapwing.data import as_data
 from lapwing.graphs import KNN
+from lapwing.search import threads
 
 N = 700  # rows, in tiles of which the last is smaller
 
@@ -46,6 +47,7 @@ def test_a_sample_of_the_rows_and_other_classes(monkeypatch, n_threads):
     with threadpool_limits(n_threads):
         asked, sampled, _ = as_data(X).nearest(KNN(6, queries=300).requests()[0])
         other = as_data(X, y).nearest(KNN(6, among="other_class").requests()[0])[1]
+    assert asked.size == 6 * 300
     assert (sampled.reshape(-1, 6) == nearest(X, 6)[asked[::6]]).all()
     assert (other.reshape(N, 6) == nearest(X, 6, y[:, None] != y)).all()
 
@@ -58,6 +60,11 @@ def test_sparse_rows(monkeypatch, n_threads):
     with threadpool_limits(n_threads):
         found = as_data(sparse.csr_array(X)).nearest(KNN(6).requests()[0])[1]
     assert (found.reshape(N, 6) == nearest(X, 6)).all()
+
+
+def test_as_many_threads_as_blas_may_have():
+    with threadpool_limits(2, user_api="openmp"), threadpool_limits(3, user_api="blas"), threads() as (n, _):
+        assert n == 3
 
 
 def test_threads_show_their_progress_as_the_estimator_says(monkeypatch, capsys):

@@ -4,7 +4,8 @@ import sys
 
 import numpy as np
 import pytest
-from limits import tiles_from
+from helpers import each
+from limits import sizes_searched_for, tiles_from
 from scipy import sparse
 
 from lapwing import NPE
@@ -71,6 +72,28 @@ def test_rows_that_all_are_tied_are_searched_for_once(monkeypatch, pairs):
     assert len(asked) == 1
 
 
+@each("pairs", [1, N**2 + 1])
+def test_rows_that_are_tied_with_one_of_the_lowest_numbers(monkeypatch, pairs):
+    """2 K of them are looked at before all others are; K - 1 are far away, so that others need the last of the 2 K."""
+    far, X = K - 1, np.eye(N)
+    X[:far] *= 100
+    with monkeypatch.context() as patch:
+        tiles_from(patch, pairs)
+        asked = sizes_searched_for(patch)
+        _, cols, _ = as_data(X).nearest(KNN(K).requests()[0])
+    expected = [[j for j in range(far, N) if j != i][:K] for i in range(N)]
+    assert (np.sort(cols.reshape(N, K)) == expected).all()
+    assert asked == [N]
+
+
+def test_rows_that_are_tied_with_none_of_the_lowest_numbers():
+    far, X = 3 * K, np.eye(N)
+    X[:far] *= 100
+    _, cols, _ = as_data(X).nearest(KNN(K).requests()[0])
+    expected = [[j for j in range(far, N) if j != i][:K] for i in range(N)]
+    assert (np.sort(cols.reshape(N, K)) == expected).all()
+
+
 def calls(work):
     """How many functions of Python a piece of work calls."""
     found = [0]
@@ -95,6 +118,18 @@ def test_sparse_patches_of_many_neighbours_are_multiplied_together():
     assert many < 1.5 * few
     dense, stored = (NPE(2, graph=50).fit(rows).eigenvalues_ for rows in (X, sparse.csr_array(X)))
     np.testing.assert_allclose(stored, dense, rtol=1e-8)
+
+
+def test_columns_of_one_row_in_20_are_multiplied_as_dense_ones(monkeypatch):
+    """Of the sparse rows of a tile those remain in which fewer rows have an entry."""
+    tiles_from(monkeypatch, 1)
+    rng, X = np.random.RandomState(0), np.zeros((N, 50))
+    for j in range(50):
+        X[rng.permutation(N)[: N // 20 - (j >= 30)], j] = rng.rand()
+    whole, widths = sparse.csr_array.__matmul__, set()
+    monkeypatch.setattr(sparse.csr_array, "__matmul__", lambda A, B: widths.add(A.shape[1]) or whole(A, B))
+    as_data(sparse.csr_array(X)).candidates(np.arange(N), np.arange(N), 9)
+    assert widths == {20}
 
 
 def test_patches_of_rows_with_few_zeros_are_multiplied_as_dense_ones(monkeypatch):
