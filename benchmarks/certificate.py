@@ -19,7 +19,7 @@ from scipy import sparse
 
 from lapwing import GLPCA, LPI, LPP, NPE, OLPP, TSA, KernelLPP, LaplacianEigenmaps, RobustGLPCA, TangentialMaps
 from lapwing.graphs import SameClass
-from lapwing.reducers import free, multilinear, projecting
+from lapwing.reducers import others, projecting
 from lapwing.solvers import Certificate, certify
 
 
@@ -63,7 +63,7 @@ def main() -> None:
 
     print(f"{'fit':44}{'fit, s':>9}{'certificate, s':>16}{'share, %':>10}")
     with ExitStack() as patches:
-        for module in (free, multilinear, projecting):
+        for module in (others, projecting):
             patches.enter_context(mock.patch.object(module, "certify", timed))
         for name, model, (X, y) in CASES:
             spent[0], start = 0.0, time.process_time()
