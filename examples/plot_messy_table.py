@@ -62,6 +62,9 @@ table[["radius", "area", "smoothness", "clinic", "device", "visit"]].head()
 # The reducer is :class:`lapwing.LPP` with two graphs. ``KNN(7)`` links each patient to
 # the seven most similar ones. ``SameClass(balance=True)`` links patients of one class,
 # and gives the rare class as much weight as the common one.
+#
+# Without units such as those of the radius, :func:`lapwing.tables.prepare` makes all
+# steps in one call: :doc:`/command-line` has the code, and prints what was done.
 
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer

@@ -240,11 +240,15 @@ def retrieval_scores(
 
     Parameters
     ----------
-    queries, labels : array-like of shape (n_queries, n_components) and (n_queries,)
-        The rows that ask, which may be sparse, and their classes.
-    indexed, indexed_labels : array-like of shape (n_indexed, n_components) and (n_indexed,), default=None
-        The rows that answer, and their classes. None lets each query ask all other queries. Otherwise no query may be a row of
-        the index: it would find itself first.
+    queries : array-like or sparse matrix of shape (n_queries, n_components)
+        The rows that ask.
+    labels : array-like of shape (n_queries,)
+        The classes of the rows that ask.
+    indexed : array-like or sparse matrix of shape (n_indexed, n_components), default=None
+        The rows that answer. None lets each query ask all other queries. Otherwise no query may be a row of the index: it would
+        find itself first.
+    indexed_labels : array-like of shape (n_indexed,), default=None
+        The classes of the rows that answer.
     n_neighbors : int, default=5
         How many nearest rows :func:`recall_at_k` looks at, k.
     max_queries : int, default=1000

@@ -350,7 +350,7 @@ def test_one_row_of_a_rare_class_that_is_named(tmp_path):
     predicted[0][np.flatnonzero(found.labels[found.folds[0]] == 1)[0]] = 1
     found = dataclasses.replace(found, predictions={("PCA", 2): predicted})
     html = write_report(tmp_path / "page.html", found).read_text("utf-8")
-    assert "of the 20 rows of True, 1 is named so, and 0 others" in html
+    assert "of the 20 rows of True, 1 is recognised, and 0 rows of other classes are taken for True" in html
 
 
 def test_columns_are_shown_in_the_units_of_the_file(tmp_path):
@@ -906,8 +906,8 @@ def test_an_honest_number_leads(browser, wine_page):
     confusion = found.confusion(found.choice[0])
     watch = browser.find_element("css selector", ".watch").text
     assert (
-        f"of the {confusion[0].sum()} rows of rare, {confusion[0, 0]} are named so, and {confusion[1, 0]} others"
-        in watch
+        f"of the {confusion[0].sum()} rows of rare, {confusion[0, 0]} are recognised, and {confusion[1, 0]} rows of other "
+        "classes are taken for rare" in watch
     )
     assert "always the largest class" in browser.find_element("css selector", "#methods table").text
     assert browser.find_element("id", "measure").get_attribute("value") == "balanced_accuracy"

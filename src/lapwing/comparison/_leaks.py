@@ -60,8 +60,9 @@ def find_leaks(X: Any, y: Any, *, feature_names: Sequence[str] | None = None) ->
     column is named
 
     - that reaches 0.99, unless there are more columns than rows;
-    - that comes at least halfway from guessing to a perfect score, leaves the second-best column at less than half of its own
-      way, and is level with a forest of all columns, by the AUC or the balanced accuracy;
+    - that is far ahead of each other column, and as good as all columns in a forest, by the AUC or the balanced accuracy. Far
+      ahead is meant in shares of the way from guessing to a perfect score. Guessing has an AUC of 0.5, so that 0.8 is 60 % of
+      the way. The column must come halfway, and the second-best column less than half as far: with 0.8, below 0.65, or 30 %;
     - that has as few values as there are classes (and gaps), comes three quarters of the way, and is as good as all others;
     - whose values, but for the most frequent one, such as a gap, stand in one of two classes alone, and in half of that class.
 

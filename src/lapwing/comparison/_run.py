@@ -158,9 +158,10 @@ class Comparison:
     def summary(self) -> list[dict[str, Any]]:
         """One row per method, the one with the highest ``mean`` first.
 
-        ``best_dimension`` has the best mean, ``best_mean``; ``dimension`` is that of :attr:`chosen`. There: the ``mean`` and
-        standard error ``se`` of the criterion, the mean of every measure, and ``behind``, ``behind_se``: how far the best
-        method is ahead at its best dimension, fold by fold.
+        ``best_dimension`` has the best mean, ``best_mean``, with the standard error ``best_se``. ``dimension`` is that of
+        :attr:`chosen`, and all else is at this dimension: the ``mean`` and the standard error ``se`` of the criterion, the mean
+        of every measure, and ``behind``, ``behind_se``: how far the best method at its own best dimension is ahead, as a mean
+        over the folds.
         """
         own = {name: self.scores(name) for name in self.methods}
         top, rows = max(map(judging.best_of, own.values()), key=np.mean), []

@@ -196,7 +196,8 @@ def _watched(comparison: Any) -> Iterator[str]:
             right, others = int(confusion[i, i]), int(confusion[:, i].sum() - confusion[i, i])
             yield (
                 f"{names[sizes.argmax()]!s} is {_percent(sizes.max() / sizes.sum())} % of the rows; of the {sizes[i]:,} rows of "
-                f"{names[i]!s}, {right:,} {'is' if right == 1 else 'are'} named so, and {others:,} others"
+                f"{names[i]!s}, {right:,} {'is' if right == 1 else 'are'} recognised, and {others:,} "
+                f"{'row' if others == 1 else 'rows'} of other classes {'is' if others == 1 else 'are'} taken for {names[i]!s}"
             )
         elif (wrong := confusion - np.diag(np.diag(confusion))).any():
             i, j = np.unravel_index(wrong.argmax(), wrong.shape)
