@@ -1,6 +1,8 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
 from lapwing import maps, neighbors, search
+
+threads = search.threads  # how many there are for a search
 from lapwing._validation import BLOCK_BYTES
 from lapwing.data import Data
 
@@ -18,6 +20,11 @@ def large_from(monkeypatch, side):
     words_below(monkeypatch, 1.1)
     monkeypatch.setattr("lapwing.data.LARGE_SIDE", side)
     monkeypatch.setattr("lapwing.maps.LANCZOS_ROWS", min(side, 500))
+
+
+def products_from(monkeypatch, side):
+    """Forms of as many rows and columns are found by products with words, if that costs less."""
+    monkeypatch.setattr("lapwing.auto.PRODUCT_SIDE", side)
 
 
 def sampled_from(monkeypatch, many, sampled):

@@ -4,14 +4,13 @@ import sys
 
 import numpy as np
 import pytest
-from limits import measured_in_parts_from, small_tiles
+from limits import measured_in_parts_from, small_tiles, threads
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from lapwing import LPP
 from lapwing.data import as_data
 from lapwing.graphs import KNN
-from lapwing.search import threads
 
 N = 700  # rows, in tiles of which the last is smaller
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from limits import SIZES, dense_forms, directions_by_lanczos, other_way_from, sampled_from
+from limits import SIZES, dense_forms, directions_by_lanczos, other_way_from, products_from, sampled_from
 from oracles import texts
 from scipy import sparse
 from sklearn.base import clone
@@ -98,7 +98,7 @@ def test_few_directions_of_many_words_need_no_dense_form(monkeypatch):
         (300, words, {"normalize": "trace"}, True),
         (300, more, {}, True),
     ):
-        monkeypatch.setattr("lapwing.auto.PRODUCT_SIDE", side)
+        products_from(monkeypatch, side)
         seen.clear()
         clone(model).set_params(**options).fit(sparse.csr_array(rows), y)
         assert bool(seen) == is_dense, (side, options)

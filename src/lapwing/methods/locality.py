@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,14 +20,14 @@ from ..reducers import WORDS, FeatureSelector, Found, FreeReducer, KernelReducer
 
 NEIGHBORS = "L of a neighbour graph"
 WORDS["propagate"] = lambda: Propagated(KernelLPP("auto", graph="supervised"))
-EXAMPLE = """
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lapwing import {name}
-    >>> {name}(2).fit_transform(*load_iris(return_X_y=True)).shape
-    (150, 2)
-    """
+EXAMPLE = """\
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from lapwing import {name}
+>>> {name}(2).fit_transform(*load_iris(return_X_y=True)).shape
+(150, 2)
+"""
 
 
 class About(NamedTuple):
@@ -46,7 +47,7 @@ class About(NamedTuple):
     def __set_name__(self, method: type, name: str) -> None:
         """Let a method carry the module that users import it from, so that moving its file breaks no model, and an example."""
         if method.__doc__ and ">>>" not in method.__doc__:
-            method.__doc__ = f"{method.__doc__.rstrip()}\n{EXAMPLE.format(name=method.__name__)}"
+            method.__doc__ = f"{cleandoc(method.__doc__)}\n\n{EXAMPLE.format(name=method.__name__)}"
         if method.__module__.startswith(f"{__package__}."):
             method.__module__ = __package__.partition(".")[0]
 
