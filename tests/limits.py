@@ -1,12 +1,11 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
 from lapwing import maps, neighbors, search
-
-threads = search.threads  # how many there are for a search
 from lapwing._validation import BLOCK_BYTES
 from lapwing.data import Data
 
 __all__ = ["BLOCK_BYTES"]  # bytes of a block of rows that is computed with at a time
+bound, threads = neighbors.bound, search.threads  # how far off a rounded length is, and how many threads there are
 
 
 def block_bytes(monkeypatch, size):

@@ -6,12 +6,12 @@ import limits
 import numpy as np
 import pytest
 from helpers import each
+from limits import bound
 from scipy import sparse
 
 from lapwing import LPP
 from lapwing.data import as_data
 from lapwing.graphs import KNN, Radius
-from lapwing.neighbors import bound
 
 
 @each("delta", [1e-15, 1e-10, 3e-10, 7e-10, 9e-10, 1.1e-9, 1.5e-9, 3e-9])

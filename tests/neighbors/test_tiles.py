@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 import rule
 from helpers import each
-from limits import candidates_of_tiles, products_of_tiles, small_tiles, tiles_from
+from limits import candidates_of_tiles, products_of_tiles, small_tiles, threads, tiles_from
 from scipy import sparse
 from sklearn import config_context
 from threadpoolctl import threadpool_limits
 
 from lapwing.data import as_data
 from lapwing.graphs import KNN, ClosestPairs
-from lapwing.search import threads
 
 
 def test_closest_pairs_of_each_class():
