@@ -1,6 +1,6 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
-from lapwing import maps, neighbors, search
+from lapwing import maps, neighbors, search, solvers
 from lapwing._validation import BLOCK_BYTES
 from lapwing.data import Data
 
@@ -66,6 +66,32 @@ def directions_by_lanczos(monkeypatch):
     """A list to which each search for principal directions by Lanczos adds the number of rows."""
     seen, found = [], maps._by_lanczos
     monkeypatch.setattr(maps, "_by_lanczos", lambda data, *rest: seen.append(data.n) or found(data, *rest))
+    return seen
+
+
+def kernels_decomposed(monkeypatch):
+    """A list to which each search for some directions of a kernel matrix adds the number of rows, and that of directions."""
+    seen, eigh = [], maps.eigh
+
+    def decomposed(G, subset_by_index):
+        seen.append((len(G), subset_by_index[1] - subset_by_index[0] + 1))
+        return eigh(G, subset_by_index=subset_by_index)
+
+    monkeypatch.setattr(maps, "eigh", decomposed)
+    return seen
+
+
+def solved(monkeypatch):
+    """A list to which each eigenproblem that a solver makes of another adds its number of rows."""
+    seen, solve = [], solvers.solve
+    monkeypatch.setattr(solvers, "solve", lambda A, *rest: seen.append(len(A)) or solve(A, *rest))
+    return seen
+
+
+def factorised(monkeypatch):
+    """A list to which each factorisation of a sparse matrix adds the factors."""
+    seen, splu = [], solvers.splu
+    monkeypatch.setattr(solvers, "splu", lambda M, **options: seen.append(splu(M, **options)) or seen[-1])
     return seen
 
 

@@ -137,10 +137,9 @@ def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False, by_product
     about = mean if whole and moved else plain
     values, total, N, C = directions(data, about, keep)
     if thin and C is None and not moved and not _is_truncated(data, keep):
-        shift = np.zeros(N.shape[1]) if centre.degrees is None else (mean - plain) @ N
         near = plain if centre.degrees is None else mean
         spectrum, p = (values, total), N.shape[1]
-        return Coordinates(data, shift, lambda V: (N @ V).T, mean, spectrum, p, directions=N, about=near)
+        return Coordinates(data, np.zeros(p), lambda V: (N @ V).T, mean, spectrum, p, directions=N, about=near)
     F = data.in_coordinates(N, about) if C is None else Data(C, data.y, data.weights)
     shift = np.zeros(F.d)
     if centre.degrees is not None:
@@ -230,7 +229,7 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
         count = min(max(keep.at_most or 1, 0 if data.is_sparse else FEWEST_FOUND), side - 1)
         found = solve(-gram, None, count, bound=0.0, tol=1e-10)
         values = -found.values
-        return values[values > max(10 * side * EPS * values[0], floor)], total, found.vectors
+        return values[: numerical_rank(values[::-1], floor, side)], total, found.vectors
     v = gram @ np.random.RandomState(0).standard_normal(side)
     basis = np.empty((side, min(LANCZOS_STEPS * k, side)), order="F")
     while done < basis.shape[1]:
@@ -261,7 +260,7 @@ def effective_rank(data: Any, mean: np.ndarray, weights: np.ndarray, enough: flo
     if A.shape[0] > A.shape[1]:
         A, r, m = sparse.csr_array(A.T), m, r
     At, along, squares = sparse.csr_array(A.T), A @ m, 0.0
-    for rows in row_blocks(*(A.shape[0],) * 2):
+    for rows in row_blocks(r.size, r.size):
         P = (A[rows] @ At).toarray() - np.outer(along[rows], r) - np.outer(r[rows], along - (m @ m) * r)
         squares += np.vdot(P, P)
     return float(trace**2 / squares)
@@ -286,7 +285,7 @@ def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel)
     few = keep.at_most if len(G) >= LARGE_GRAM else None  # then only the eigenvectors that are wanted are found
     subset = None if few is None else [max(len(G) - few, 0), len(G) - 1]
     values, U = np.linalg.eigh(G) if subset is None else eigh(G, subset_by_index=subset)
-    rank = min(numerical_rank(values, floor), int((values > 10 * len(G) * EPS * values[-1]).sum()))
+    rank = numerical_rank(values, floor, len(G))
     values, U = values[::-1][:rank], U[:, ::-1]
     if len(G) > 1 and rank and values[0] > FAR_ROW * values[1:].max(initial=0.0):
         _tell_far_row(data, U[:, 0])

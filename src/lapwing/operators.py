@@ -176,7 +176,7 @@ class Structured:
         ``counts`` times is joined to its copies only by a factor.
         """
         S = self.sparse
-        if S is not None and not self.factors and counts is None and hasattr(S, "n_connected_components"):
+        if not self.factors and counts is None and hasattr(S, "n_connected_components"):
             return S.n_connected_components()  # of a matrix on a device
         counts = np.ones(self.n) if counts is None else np.ceil(counts)
         often = np.flatnonzero(counts > 1)
@@ -191,7 +191,7 @@ class Structured:
         graph = sparse.hstack([top, *factors], format="csr")
         graph.eliminate_zeros()  # a stored zero is not an edge
         graph.resize(graph.shape[1], graph.shape[1])
-        labels = connected_components(graph, directed=False)[1]
+        labels = connected_components(graph)[1]
         return alone + int(np.count_nonzero(np.bincount(labels[: self.n])))
 
 
@@ -213,4 +213,4 @@ def identity(n: int) -> Structured:
 def laplacian(W: Any) -> tuple[Structured, Structured]:
     """The matrices L = D - W and D of a symmetric sparse weight matrix W."""
     degrees = np.asarray(W.sum(axis=1)).ravel()
-    return Structured(W.shape[0], sparse=-W, diag=degrees), Structured(W.shape[0], diag=degrees)
+    return Structured(degrees.size, sparse=-W, diag=degrees), Structured(degrees.size, diag=degrees)

@@ -153,7 +153,7 @@ def solve_operators(
             f"X is too large to be decomposed whole (n_components={k}); give n_components, and either ridge > 0 or a number of "
             "directions as pca="
         )
-    M = B + rho * aslinearoperator(sparse.eye_array(A.shape[0]))
+    M = B + rho * aslinearoperator(sparse.eye_array(diagonal.size))
     jacobi = aslinearoperator(sparse.diags_array(1 / (diagonal + rho)))
 
     def inverted(b: np.ndarray) -> np.ndarray:
@@ -335,7 +335,7 @@ def _krylov(
         if (residuals[:k] <= np.maximum(tol * np.abs(values[:k]), 10 * eps * scale)).all():
             break
         # Keep F and the first Ritz vectors: so many that half of the room beyond k is free.
-        count = size - width * max(1, (size - k) // (2 * width))
+        count = size - width * ((size - k) // (2 * width))
         for rows in range(0, n, ROTATED_ROWS):  # in place
             V[rows : rows + ROTATED_ROWS, :count] = V[rows : rows + ROTATED_ROWS, :size] @ rotation[:, :count].astype(
                 V.dtype
@@ -355,10 +355,10 @@ def _krylov(
 def largest_value(A: Any) -> float:
     """The largest eigenvalue of a symmetric matrix or operator: 12 digits, 9 where eigenvalues crowd; of float32, 8 and 4."""
     A = A if isinstance(A, LinearOperator) else A.astype(np.float64, copy=False)
-    if A.shape[0] <= FEW_ROWS:
+    if (n := A.shape[0]) <= FEW_ROWS:
         return float(np.linalg.eigvalsh(_whole(A))[-1])
     # The error of the value is the square of the residual divided by the gap to the next one, and at most the residual.
-    tol, none = 1e-4 if A.dtype == np.float32 else 1e-9, np.empty((A.shape[0], 0), A.dtype)
+    tol, none = 1e-4 if A.dtype == np.float32 else 1e-9, np.empty((n, 0), A.dtype)
     return float(_krylov(A.__matmul__, none, 1, NARROWEST_BLOCK, tol, MANY_RESTARTS, np.random.RandomState(0))[0][0])
 
 
@@ -370,13 +370,16 @@ def fix_signs(components: np.ndarray) -> np.ndarray:
     return components * signs[:, None]
 
 
-def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:
-    """How many eigenvalues of a semidefinite matrix, ascending, do not come from rounding; ``floor`` is that of the data."""
-    largest = values[-1] if values.size else 0.0
-    return int((values > max(10 * values.size * np.finfo(np.float64).eps * largest, floor)).sum()) if largest > 0 else 0
+def numerical_rank(values: np.ndarray, floor: float = 0.0, n: int | None = None) -> int:
+    """How many eigenvalues of a semidefinite matrix, ascending, do not come from rounding; ``floor`` is that of the data.
+
+    The matrix has ``n`` rows, where these are not all of its eigenvalues.
+    """
+    largest, n = values[-1] if values.size else 0.0, n or values.size
+    return int((values > max(10 * n * np.finfo(np.float64).eps * largest, floor)).sum()) if largest > 0 else 0
 
 
-def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: float | None = None) -> Any:
+def whitening(B: np.ndarray, ridge: float, floor: float, per: float | None) -> Any:
     """T with ``Tᵀ (B + rho I) T = I`` on the range of B. The null space is dropped first (thesis eq. 2.41 to 2.47).
 
     B is a matrix, or the diagonal of one, for which T is sparse.
@@ -507,7 +510,7 @@ def certify(solution: Any, dtype: Any = np.float64, who: str = "the solver") -> 
     the residual), over the smallest singular value of the directions.
     """
     s, T, mu, n = solution, solution.T, solution.values - solution.shift, len(solution.vectors)
-    V, known = s.vectors.astype(np.float64, copy=False), s.B is None or T is not None
+    V, known = np.asarray(s.vectors, np.float64), s.B is None or T is not None
     BV = V if s.B is None else s.B @ V
     right, AV = BV + s.rho * V, s.A @ (V.astype(np.float32) if s.A.dtype == np.float32 else V)
     residuals = AV.astype(np.float64, copy=False) - s.shift * BV - right * mu
@@ -517,7 +520,7 @@ def certify(solution: Any, dtype: Any = np.float64, who: str = "the solver") -> 
         white = white - s.deflated @ (s.deflated.T @ white)
         errors.append(s.deflated.T @ (right if T is None else T.T @ right))
     if T is not None and T.shape[1] < T.shape[0]:  # what the constraint does not see must not be there
-        unseen = float(np.linalg.norm(V - T @ (T.T @ right)) / (np.linalg.norm(V) or 1.0))
+        unseen = float(np.linalg.norm(V - T @ (T.T @ right)) / np.linalg.norm(V))
     # The columns of T are orthogonal, and their lengths are 1 over the roots of the eigenvalues of B + rho.
     roots = np.ones(1) if T is None else 1 / np.sqrt(np.asarray((T * T).sum(axis=0)).ravel())
     largest = roots.max() ** 2 if known else estimate_norm(lambda U: s.B @ U + s.rho * U, n)

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import oracles as o
 import pytest
-from helpers import each, literal
+from helpers import each, frozen, literal
+from limits import kernels_decomposed, large_from, other_way_from
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.base import clone
@@ -179,6 +180,37 @@ def test_labels_repulsion_and_ratio_with_a_kernel():
     ):
         model = make_pipeline(estimator, KNeighborsClassifier(1)).fit(digits[train], y[train])
         assert model.score(digits[test], y[test]) > 0.93
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
+def test_kernels_of_histograms_take_rows_that_cannot_be_written(kernel):
+    counts, new = frozen(np.abs(X)), frozen(np.abs(NEW))
+    fitted = literal(KernelLPP, 2, kernel=kernel, gamma=0.1, pca=4).fit(counts)
+    options = {"gamma": 0.1} if kernel == "chi2" else {}
+    K, between = (pairwise_kernels(rows, np.abs(X), metric=kernel, **options) for rows in (np.abs(X), np.abs(NEW)))
+    given = literal(KernelLPP, 2, kernel="precomputed", pca=4, graph=KNN(5).adjacency(as_data(counts))).fit(K)
+    same_up_to_sign(fitted.transform(new), given.transform(between))
+
+
+@pytest.mark.parametrize("pca", [5, None])
+def test_a_large_kernel_matrix_is_decomposed_for_what_is_wanted(pca, monkeypatch):
+    seen, model = kernels_decomposed(monkeypatch), literal(KernelLPP, 2, gamma=0.1, pca=pca)
+    small = model.fit(X).transform(NEW)
+    assert seen == []
+    other_way_from(monkeypatch, "maps.LARGE_GRAM", 60)
+    large = clone(model).fit(X).transform(NEW)
+    assert seen == ([(60, 5)] if pca else [])
+    same_up_to_sign(large, small)
+
+
+def test_the_spread_of_large_sparse_rows_is_found_from_products(monkeypatch):
+    """Rows in 21 places, equally many in each, vary along 20 directions alike; 50 are a spread of 1."""
+    rows, labels = sparse.csr_array(np.eye(21)[np.arange(84) % 21]), np.arange(84) % 3
+    model = KernelLPP(2, graph="supervised")
+    unit = clone(model).set_params(gamma="scale").fit(rows, labels).gamma_
+    assert clone(model).fit(rows, labels).gamma_ == pytest.approx(0.4 * unit)
+    large_from(monkeypatch, 20)
+    assert clone(model).fit(rows, labels).gamma_ == pytest.approx(0.4 * unit)
 
 
 def test_kernels_in_a_search():

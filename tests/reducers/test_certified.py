@@ -3,6 +3,7 @@
 import re
 import warnings
 from copy import deepcopy
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -146,7 +147,10 @@ def test_gaps_of_zero_are_normal():
         warnings.filterwarnings("ignore", "n_components=5 is more")
         model = LPP(5, graph=SameClass(), ridge=0, pca=None).fit(X[:, :10], Y)
     assert model.certificate_.gap == pytest.approx(0, abs=1e-10)
-    assert model.certificate_.angle > 1
+    assert model.certificate_.angle == pytest.approx(np.pi / 2)
+    assert str(model.certificate_).endswith("at most this far from the true directions 9.0e+01 degrees")
+    unknown = replace(model.certificate_, gap=None, angle=None)
+    assert re.fullmatch(r"residual \S+, constraint error \S+, condition \S+", str(unknown))
     assert LPP(None, pca=None, ridge=0).fit(load_iris().data).certificate_.gap == inf
 
 
