@@ -575,7 +575,7 @@ class ContrastivePCA(Supervised, _Variance, without=("graph", "normalize")):
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         alpha, classes = check_not_negative("alpha", self.alpha), data.classes
         labels, known = np.asarray(data.y).ravel().tolist(), classes >= 0
-        name = labels[np.argmax(classes == 0)] if self.background is None else self.background
+        name: Any = labels[np.argmax(classes == 0)] if self.background is None else self.background
         behind = known & [np.ndim(name) == 0 and bool(label == name) for label in labels]
         if not behind.any():
             found = ", ".join(sorted({str(labels[row]) for row in np.flatnonzero(known)})[:9])
