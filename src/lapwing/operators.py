@@ -163,7 +163,7 @@ class Structured:
 
     def links_samples(self, counts: np.ndarray | None = None) -> bool:
         """Whether an off-diagonal entry is not 0. Rows that stand for several samples are linked to themselves by a factor."""
-        S = self.sparse
+        S: Any = self.sparse
         if self.rest is not None or (S is not None and S.count_nonzero() > np.count_nonzero(S.diagonal())):
             return True
         counts = np.ones(self.n) if counts is None else np.ceil(counts)
@@ -175,7 +175,7 @@ class Structured:
         A column of a factor joins all rows where it is not zero, so the column is a vertex of its own here. A row that occurs
         ``counts`` times is joined to its copies only by a factor.
         """
-        S = self.sparse
+        S: Any = self.sparse
         if not self.factors and counts is None and hasattr(S, "n_connected_components"):
             return S.n_connected_components()  # of a matrix on a device
         counts = np.ones(self.n) if counts is None else np.ceil(counts)
