@@ -343,7 +343,7 @@ QUOTED: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ),
     (
         "docs/guide.md",
-        "the mean average precision is {} %, and {} % with the linear map",
+        "the {term}`mean average precision` is {} %, and {} % with the linear map",
         lambda: [mean_of("unseen", f"{name}, as it comes") for name in ("KernelLPP", "LPP")],
     ),
     (

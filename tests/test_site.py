@@ -133,7 +133,7 @@ def test_lines_are_found(built):
     number = next(
         i
         for i, line in enumerate((ROOT / "src/lapwing/operators.py").read_text().splitlines(), 1)
-        if line.startswith("    return Structured(W.shape[0], sparse=-W")
+        if line.startswith("    return Structured(degrees.size, sparse=-W")
     )
     assert f'href="_source/operators.html#line-{number}"' in built["index"]
 

@@ -906,8 +906,8 @@ def test_an_honest_number_leads(browser, wine_page):
     confusion = found.confusion(found.choice[0])
     watch = browser.find_element("css selector", ".watch").text
     assert (
-        f"of the {confusion[0].sum()} rows of rare, {confusion[0, 0]} are recognised, and {confusion[1, 0]} rows of other "
-        "classes are taken for rare" in watch
+        f"of the {confusion[0].sum()} rows of rare, {confusion[0, 0]} are recognised, and {confusion[1, 0]} row of other "
+        "classes is taken for rare" in watch
     )
     assert "always the largest class" in browser.find_element("css selector", "#methods table").text
     assert browser.find_element("id", "measure").get_attribute("value") == "balanced_accuracy"
