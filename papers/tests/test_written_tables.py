@@ -105,7 +105,7 @@ def test_numbers_within_a_sentence_are_those_of_the_results(copy):
     module, folder = copy
     module["main"]([])
     page = (folder / "docs" / "guide.md").read_text()
-    assert page == "the mean average precision is 59.5 %,\nand 58.5 % with the linear map\n"
+    assert page == "the {term}`mean average precision` is 59.5 %,\nand 58.5 % with the linear map\n"
     (folder / "docs" / "guide.md").write_text(page * 2)
     with pytest.raises(ValueError, match=r"guide\.md has 2 sentences like"):
         module["written"]("docs/guide.md")
