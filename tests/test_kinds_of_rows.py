@@ -100,7 +100,7 @@ def test_products_of_wide_rows_are_those_of_rows(kind):
 def test_forms_of_edges_read_some_columns_at_a_time(monkeypatch):
     block_bytes(monkeypatch, 4096)
     rng = np.random.RandomState(0)
-    X, W = rng.standard_normal((60, 80)), sparse.random_array((60, 60), density=0.1, rng=rng)
+    X, W = rng.standard_normal((60, 80)), sparse.random(60, 60, density=0.1, random_state=0)
     M, about = Structured(60, sparse=sparse.csr_array(W + W.T)), rng.standard_normal(80)
     expected = (X - about).T @ (W + W.T) @ (X - about)
     np.testing.assert_allclose(Data(X).form(M, about), expected, atol=1e-10)
