@@ -205,7 +205,7 @@ def test_series_as_rows():
         (
             "a,g,y\n1,p,x\n2,q,z\n3,p,x\n4,q,z\n",
             ("--label", "y", "--group", "g", "--cv", "2"),
-            "2 groups or more of each class, and these have fewer: x (1), z (1)",
+            "2 groups or more of each class: 'x' has 1, 'z' has 1",
         ),
         ("a,g,y\n1,p,x\n2,q,z\n3,p,x\n4,q,z\n", ("--label", "y", "--group", "g"), "2 groups or more of each class"),
         ("a,d\n1,2024-01-31\n2,31.01.2024\n", (), "dates are written in more than one way"),

@@ -448,8 +448,8 @@ def test_progress(digits, monkeypatch):
     ("change", "message"),
     [
         ({"cv": 1}, "cv=1 must be a whole number, 2 or more"),
-        ({"cv": 60}, "^cv=60 folds need 60 rows or more of each class, and these have fewer: .*; use fewer folds"),
-        ({"y": np.arange(400.0)}, r"these have fewer: .* \(1\), \.\.\.; use .*, or say scoring=\"r2\" if these are"),
+        ({"cv": 60}, "^cv=60 folds need 60 rows or more of each class: .* has .*; use fewer folds"),
+        ({"y": np.arange(400.0)}, r"of each class: .* has 1, \.\.\.; use .* if y holds quantities, say scoring=\"r2\""),
         ({"dimensions": []}, "must be increasing"),
         ({"dimensions": [3, 2]}, "must be increasing"),
         ({"dimensions": [0]}, "dimensions=0 must be a whole number"),

@@ -553,16 +553,15 @@ def _checked_splitter(cv: Any, labels: np.ndarray | None, classes: Any, seed: in
     if labels is None:
         return (KFold if groups is None else GroupKFold)(n_splits, shuffle=True, random_state=seed)
     kind, least, unit, units = StratifiedKFold, n_splits, "rows", np.arange(len(labels))
-    remedy = 'fewer folds, merge classes, set labels to -1 (unknown), or say scoring="r2" if these are quantities'
+    remedy = "fewer folds (--cv on the command line), merge classes, or mark the labels of these as unknown (-1, in a file empty)"
+    remedy += '; if y holds quantities, say scoring="r2"'
     if groups is not None:
         kind, least, unit, units = StratifiedGroupKFold, 2, "groups", groups
         remedy = "other groups; to search among classes never seen, see lapwing.selection.retrieval_scorer"
     counts = {str(name): len(np.unique(units[labels == i])) for i, name in enumerate(classes)}
-    if few := [f"{name} ({number})" for name, number in counts.items() if number < least]:
+    if few := [f"{name!r} has {number}" for name, number in counts.items() if number < least]:
         named = ", ".join(few[:NAMED]) + ", ..." * (len(few) > NAMED)
-        raise ValueError(
-            f"cv={n_splits} folds need {least} {unit} or more of each class, and these have fewer: {named}; use {remedy}"
-        )
+        raise ValueError(f"cv={n_splits} folds need {least} {unit} or more of each class: {named}; use {remedy}")
     splitter = kind(n_splits, shuffle=True, random_state=seed)
     return LabelledSplit(splitter) if (labels < 0).any() else splitter
 
